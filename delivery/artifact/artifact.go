@@ -1,0 +1,45 @@
+package artifact
+
+import (
+	"slices"
+	"time"
+
+	"noxmesh/delivery/build"
+	"noxmesh/delivery/verdict"
+	"noxmesh/document"
+	"noxmesh/manifest"
+)
+
+// Build is one build that was made, as the record holds it.
+type Build struct {
+	ID        document.Digest // of the whole built manifest; verdicts and declare-writes are about it
+	Content   document.Digest // what it amounts to on a machine
+	Module    string
+	Manifest  manifest.Built
+	Where     build.Where
+	Verdict   verdict.Verdict
+	Request   string // the request that it answered
+	Builder   string
+	At        time.Time // when the answer was committed
+	Published document.Digest
+	Gone      bool   // the registry has been seen not to hold it
+	Finding   string // two answers that differ; empty where there is none
+}
+
+// Closure is what a build is made of, or would be.
+type Closure struct {
+	Tree     string
+	Platform string
+	Inputs   []manifest.Input // sorted
+}
+
+// Of is the closure that a build was made of.
+func Of(b Build) Closure {
+	p := b.Manifest.Built
+	return Closure{Tree: p.Tree, Platform: p.Platform, Inputs: p.Closure}
+}
+
+// Current reports whether a build made of was would be made of the same now.
+func Current(was, now Closure) bool {
+	return was.Tree == now.Tree && was.Platform == now.Platform && slices.Equal(was.Inputs, now.Inputs)
+}

@@ -1,0 +1,113 @@
+package build
+
+import (
+	"noxmesh/document"
+	"noxmesh/manifest"
+)
+
+// Format is the version of both documents' form that this program writes.
+const Format = 1
+
+// Limits: what is read of either before it has been looked at.
+var Limits = document.Limits{Bytes: 1 << 20, Depth: 12} //nolint:gochecknoglobals // a constant struct
+
+// Request asks a builder for one build. Signed by a declare key.
+type Request struct {
+	Format     int              `json:"format"`
+	Mesh       string           `json:"mesh"`
+	ID         string           `json:"id"` // see ID; 32 of the digits of a digest
+	Module     string           `json:"module"`
+	Repository string           `json:"repository"`
+	Commit     string           `json:"commit"`
+	Tree       string           `json:"tree"` // of the folder at the commit
+	Folder     string           `json:"folder,omitempty"`
+	Platform   string           `json:"platform"` // linux/amd64
+	Closure    []manifest.Input `json:"closure"`
+	Attempt    int64            `json:"attempt"`
+	Limit      int64            `json:"limit"` // seconds from the lease to the end, at most
+	Registry   string           `json:"registry"`
+	Target     string           `json:"target"` // the registry's repository that the builder may write
+}
+
+// ID is the request's identity: module, commit, tree, closure, platform and attempt.
+func (r Request) Identity() (string, error) {
+	d, err := document.CanonicalDigest(struct {
+		Module   string           `json:"module"`
+		Commit   string           `json:"commit"`
+		Tree     string           `json:"tree"`
+		Platform string           `json:"platform"`
+		Closure  []manifest.Input `json:"closure"`
+		Attempt  int64            `json:"attempt"`
+	}{r.Module, r.Commit, r.Tree, r.Platform, r.Closure, r.Attempt})
+	if err != nil {
+		return "", err
+	}
+	return d.Hex()[:32], nil
+}
+
+// Outcome is how a build ended.
+type Outcome string
+
+// The outcomes. OutcomeBuilt says nothing of the tests; OutcomeEnvironment is no verdict.
+const (
+	OutcomeBuilt       Outcome = "built"
+	OutcomeFailed      Outcome = "failed"
+	OutcomeEnvironment Outcome = "environment"
+)
+
+// Step is where a build stood when it failed.
+type Step string
+
+// The steps.
+const (
+	StepClone   Step = "clone"
+	StepBuild   Step = "build"
+	StepPack    Step = "pack"
+	StepPublish Step = "publish"
+)
+
+// Tests is what the module's own tests said.
+type Tests string
+
+// What tests say. TestsNone is a module without tests.
+const (
+	TestsPassed Tests = "passed"
+	TestsFailed Tests = "failed"
+	TestsNone   Tests = "none"
+)
+
+// Answer is what a builder made of one request. Signed by the builder's key.
+// Times are Unix milliseconds by the builder's clock.
+type Answer struct {
+	Format    int             `json:"format"`
+	Mesh      string          `json:"mesh"`
+	Request   string          `json:"request"`
+	Builder   string          `json:"builder"`
+	Outcome   Outcome         `json:"outcome"`
+	Step      Step            `json:"step,omitempty"`      // failed
+	Why       string          `json:"why,omitempty"`       // failed, environment: the last lines
+	Build     document.Digest `json:"build,omitempty"`     // built: of the whole built manifest
+	Content   document.Digest `json:"content,omitempty"`   // built: of all but its built
+	Manifest  *manifest.Built `json:"manifest,omitempty"`  // built: the built manifest itself
+	Published document.Digest `json:"published,omitempty"` // built: the OCI manifest's
+	Where     *Where          `json:"where,omitempty"`     // built: how the bytes travel
+	Tests     Tests           `json:"tests,omitempty"`     // built
+	Log       document.Digest `json:"log"`
+	LogSize   int64           `json:"log_size"`
+	Began     int64           `json:"began"`
+	Ended     int64           `json:"ended"`
+}
+
+// Where is how the bytes of one build travel: it has no part in any identity.
+type Where struct {
+	Blobs    map[document.Digest]int64  `json:"blobs,omitempty"`    // files by digest: size
+	Archives map[document.Digest]Packed `json:"archives,omitempty"` // by the index's digest
+}
+
+// Packed is one archive's two blobs.
+type Packed struct {
+	Index     document.Digest `json:"index"` // of the compressed index
+	IndexSize int64           `json:"index_size"`
+	Blob      document.Digest `json:"blob"`
+	Size      int64           `json:"size"`
+}

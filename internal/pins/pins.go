@@ -1,0 +1,23 @@
+package pins
+import (
+ _ "filippo.io/age"
+ _ "github.com/nats-io/nats-server/v2/server"
+ _ "github.com/nats-io/nats.go"
+ _ "github.com/nats-io/jwt/v2"
+ _ "github.com/nats-io/nkeys"
+ _ "modernc.org/sqlite"
+ _ "github.com/jackc/pgx/v5/stdlib"
+ _ "github.com/pressly/goose/v3"
+ _ "github.com/distribution/distribution/v3/registry/handlers"
+ _ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
+ _ "github.com/distribution/distribution/v3/configuration"
+ _ "github.com/spf13/cobra"
+ _ "github.com/go-json-experiment/json"
+ _ "pgregory.net/rapid"
+ _ "github.com/rogpeppe/go-internal/testscript"
+ _ "go.uber.org/goleak"
+ _ "github.com/google/go-cmp/cmp"
+ _ "github.com/klauspost/compress/zstd"
+ _ "golang.org/x/sync/errgroup"
+ _ "golang.org/x/sys/unix"
+)

@@ -1,0 +1,114 @@
+package manifest
+
+import "noxmesh/document"
+
+// Name is the file at a module's root.
+const Name = "module.json"
+
+// Limits: what is read of a manifest before it has been looked at.
+var Limits = document.Limits{Bytes: 1 << 20, Depth: 32} //nolint:gochecknoglobals // a constant struct
+
+// Source is module.json as it stands in a repository.
+type Source struct {
+	Schema    string             `json:"$schema,omitempty"` // for editors; has no meaning here
+	Module    string             `json:"module"`
+	Summary   string             `json:"summary,omitempty"`
+	Provides  []string           `json:"provides,omitempty"`
+	Requires  []string           `json:"requires,omitempty"`
+	Claims    []string           `json:"claims,omitempty"` // "tcp:8080", "udp:53", "name:board"
+	Settings  map[string]Setting `json:"settings,omitempty"`
+	Resources []Resource         `json:"resources,omitempty"`
+	Build     *Build             `json:"build,omitempty"`
+}
+
+// Setting is one thing that an assignment may choose.
+type Setting struct {
+	Type    string `json:"type"`              // "string", "integer", "boolean"
+	Default any    `json:"default,omitempty"` // of that type; a setting without one must be set by each assignment
+	Says    string `json:"says,omitempty"`
+}
+
+// Resource is one thing that the module puts on a machine. In content, path and
+// target, ${settings.NAME}, ${node.name} and ${node.id} are substituted; $${ is
+// a plain ${.
+type Resource struct {
+	ID       string  `json:"id"`
+	Type     string  `json:"type"` // file, directory, link, archive
+	Path     string  `json:"path"`
+	Mode     string  `json:"mode,omitempty"`
+	Content  *string `json:"content,omitempty"`  // file: inline
+	From     string  `json:"from,omitempty"`     // file: a file of the module's folder, never substituted
+	Target   string  `json:"target,omitempty"`   // link
+	Artifact string  `json:"artifact,omitempty"` // archive: one of build.artifacts
+}
+
+// Build says what to make of the source.
+type Build struct {
+	Run       [][]string          `json:"run,omitempty"`
+	Test      [][]string          `json:"test,omitempty"`
+	Artifacts map[string]Artifact `json:"artifacts,omitempty"`
+}
+
+// Artifact is one thing that a build makes.
+type Artifact struct {
+	Type string `json:"type"` // archive
+	Path string `json:"path"` // a folder of the module's folder, after the build
+}
+
+// Built is the manifest that a build derives: what a machine may be told, by digest.
+type Built struct {
+	Format    int                `json:"format"`
+	Module    string             `json:"module"`
+	Summary   string             `json:"summary,omitempty"`
+	Provides  []string           `json:"provides,omitempty"`
+	Requires  []string           `json:"requires,omitempty"`
+	Claims    []string           `json:"claims,omitempty"`
+	Settings  map[string]Setting `json:"settings,omitempty"`
+	Resources []BuiltResource    `json:"resources,omitempty"`
+	Built     Provenance         `json:"built"`
+}
+
+// BuiltResource is a resource whose bytes are named by digest. Content stays a
+// template: it is filled when a plan is made.
+type BuiltResource struct {
+	ID      string          `json:"id"`
+	Type    string          `json:"type"`
+	Path    string          `json:"path"`
+	Mode    string          `json:"mode,omitempty"`
+	Content *string         `json:"content,omitempty"`
+	Target  string          `json:"target,omitempty"`
+	Digest  document.Digest `json:"digest,omitempty"` // of the file's bytes, or of the archive's index
+	Size    int64           `json:"size,omitempty"`   // of the file
+}
+
+// Provenance is what the build was made of: its input closure.
+type Provenance struct {
+	Commit   string  `json:"commit"`
+	Tree     string  `json:"tree"`
+	Platform string  `json:"platform"`
+	Closure  []Input `json:"closure"`
+}
+
+// Input is one artifact that was laid out for the compile.
+type Input struct {
+	Module   string          `json:"module"`
+	Artifact string          `json:"artifact"`
+	Digest   document.Digest `json:"digest"`
+}
+
+// BuildDigest is the build's identity: of the whole.
+func (b Built) BuildDigest() (document.Digest, error) { return document.CanonicalDigest(b) }
+
+// ContentDigest is what the build amounts to on a machine: of all but where it came from.
+func (b Built) ContentDigest() (document.Digest, error) {
+	return document.CanonicalDigest(struct {
+		Format    int                `json:"format"`
+		Module    string             `json:"module"`
+		Summary   string             `json:"summary,omitempty"`
+		Provides  []string           `json:"provides,omitempty"`
+		Requires  []string           `json:"requires,omitempty"`
+		Claims    []string           `json:"claims,omitempty"`
+		Settings  map[string]Setting `json:"settings,omitempty"`
+		Resources []BuiltResource    `json:"resources,omitempty"`
+	}{b.Format, b.Module, b.Summary, b.Provides, b.Requires, b.Claims, b.Settings, b.Resources})
+}
