@@ -1,0 +1,225 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"noxmesh/inventory"
+	"noxmesh/plan"
+	"noxmesh/trouble"
+)
+
+// Status is the whole mesh at one moment.
+type Status struct {
+	At         time.Time `json:"at"`
+	Controller string    `json:"controller"`           // its version
+	Recovering string    `json:"recovering,omitempty"` // why nothing is declared at all
+	Modules    []Module  `json:"modules"`
+	Nodes      []Node    `json:"nodes"`
+}
+
+// Module is one module's way from source to the machines.
+type Module struct {
+	Module      string    `json:"module"`
+	Policy      string    `json:"policy"`
+	Source      Source    `json:"source"`
+	Built       *Built    `json:"built,omitempty"` // the build that the line is about
+	Declared    int       `json:"declared"`        // nodes on which that content is declared
+	Applied     int       `json:"applied"`
+	Outstanding int       `json:"outstanding"`
+	Failed      int       `json:"failed"`
+	Older       []Older   `json:"older,omitempty"` // nodes on which another build is declared
+	Assigned    int       `json:"assigned"`        // nodes that it belongs on
+	Nodes       []On      `json:"nodes"`
+	Waiting     []Waiting `json:"waiting,omitempty"`
+	Trouble     []Trouble `json:"trouble,omitempty"`
+	Finding     string    `json:"finding,omitempty"`
+}
+
+// Source is what source exists.
+type Source struct {
+	Ref      string    `json:"ref,omitempty"`
+	Commit   string    `json:"commit,omitempty"`
+	State    string    `json:"state"`
+	Why      string    `json:"why,omitempty"`
+	Since    time.Time `json:"since,omitzero"`
+	LookedAt time.Time `json:"looked_at,omitzero"`
+}
+
+// Built is a build.
+type Built struct {
+	Build    string    `json:"build"`
+	Content  string    `json:"content"`
+	Commit   string    `json:"commit"`
+	Current  bool      `json:"current"`   // nothing that it was made of has moved
+	SameTree bool      `json:"same_tree"` // the source's commit is another, and its tree is the same
+	Verdict  string    `json:"verdict"`
+	At       time.Time `json:"at"`
+}
+
+// Older is a build that some nodes are still declared to have.
+type Older struct {
+	Commit string `json:"commit"`
+	Build  string `json:"build"`
+	Nodes  int    `json:"nodes"`
+}
+
+// On is one module on one node.
+type On struct {
+	Node     string             `json:"node"`
+	Name     string             `json:"name"`
+	Commit   string             `json:"commit,omitempty"` // of what is declared there; empty where nothing is
+	Standing inventory.Standing `json:"standing,omitempty"`
+	At       time.Time          `json:"at,omitzero"`        // when it was first reported as applied
+	LastSeen time.Time          `json:"last_seen,omitzero"` // of the node
+	Why      string             `json:"why,omitempty"`      // failed: which resource, and what it said
+}
+
+// Node is one node's standing.
+type Node struct {
+	Node         string           `json:"node"`
+	Name         string           `json:"name"`
+	State        string           `json:"state"` // see NodeState
+	Behind       inventory.Behind `json:"behind,omitempty"`
+	Host         string           `json:"host,omitempty"`
+	LastSeen     time.Time        `json:"last_seen,omitzero"`
+	SentAt       time.Time        `json:"sent_at,omitzero"`
+	ReportAt     time.Time        `json:"report_at,omitzero"`
+	Outcome      string           `json:"outcome,omitempty"` // of the last report
+	Drift        int              `json:"drift,omitempty"`   // resources that the last report found changed by something else, and put back
+	Refused      string           `json:"refused,omitempty"`
+	Finding      string           `json:"finding,omitempty"`
+	Trouble      *Trouble         `json:"trouble,omitempty"`
+	Failing      []Failing        `json:"failing,omitempty"`
+	NotWorkedOut int              `json:"not_worked_out,omitempty"` // how many reasons mesh plan shows
+	Modules      []string         `json:"modules"`
+}
+
+// Failing is one resource that the last report says is not as declared.
+type Failing struct {
+	Resource string `json:"resource"`
+	State    string `json:"state"`
+	Error    string `json:"error,omitempty"`
+}
+
+// Trouble is one failure of one thing that keeps trying.
+type Trouble struct {
+	Says  string    `json:"says"`
+	Since time.Time `json:"since"`
+	Count int64     `json:"count"`
+	Stuck bool      `json:"stuck"`
+}
+
+// Waiting is something outside that has to happen first.
+type Waiting struct {
+	For   string    `json:"for"`
+	Since time.Time `json:"since,omitzero"`
+}
+
+// Plan is what one node should be, for people.
+type Plan struct {
+	Node      string           `json:"node"`
+	Name      string           `json:"name"`
+	Behind    inventory.Behind `json:"behind,omitempty"`
+	Digest    string           `json:"digest"`
+	Modules   []PlanModule     `json:"modules"`
+	Resources []PlanResource   `json:"resources"`
+	LeftOut   []plan.Reason    `json:"left_out"` // new to the node and not worked out
+	Held      []plan.Reason    `json:"held"`     // nothing is sent to the node while these stand
+}
+
+// PlanModule is a module in a plan.
+type PlanModule struct {
+	Module  string `json:"module"`
+	Content string `json:"content"`
+	Commit  string `json:"commit"`
+}
+
+// PlanResource is a resource in a plan.
+type PlanResource struct {
+	ID   string `json:"id"`
+	Type string `json:"type"`
+	Path string `json:"path"`
+}
+
+// TroubleOf is t as status shows it, or nil where there is none.
+func TroubleOf(t trouble.Trouble) *Trouble {
+	if t.Count == 0 {
+		return nil
+	}
+	return &Trouble{Says: t.Says, Since: t.Since, Count: t.Count, Stuck: t.Stuck()}
+}
+
+// ShortCommit is a commit as people write it.
+func ShortCommit(commit string) string {
+	if len(commit) > 7 {
+		return commit[:7]
+	}
+	return commit
+}
+
+// Line is the module's one line: "source X · built from X · fit · declared on 5 · applied on 3, 2 outstanding".
+func (m Module) Line() string {
+	parts := []string{"source " + m.sourceWord()}
+	if m.Built == nil {
+		return strings.Join(append(parts, "not built"), " · ")
+	}
+	parts = append(parts, "built from "+ShortCommit(m.Built.Commit), m.Built.Verdict)
+	if m.Declared == 0 {
+		parts = append(parts, "not declared")
+	} else {
+		parts = append(parts, fmt.Sprintf("declared on %d", m.Declared), m.appliedWord())
+	}
+	for _, o := range m.Older {
+		parts = append(parts, fmt.Sprintf("%s still declared on %d", ShortCommit(o.Commit), o.Nodes))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (m Module) sourceWord() string {
+	switch {
+	case m.Source.Commit == "":
+		return m.Source.State
+	case m.Built != nil && m.Built.SameTree:
+		return ShortCommit(m.Source.Commit) + " (= " + ShortCommit(m.Built.Commit) + ")"
+	}
+	return ShortCommit(m.Source.Commit)
+}
+
+func (m Module) appliedWord() string {
+	s := fmt.Sprintf("applied on %d", m.Applied)
+	if m.Outstanding > 0 {
+		s += fmt.Sprintf(", %d outstanding", m.Outstanding)
+	}
+	if m.Failed > 0 {
+		s += fmt.Sprintf(", %d failed", m.Failed)
+	}
+	return s
+}
+
+// Out reports whether the module's newest source is applied everywhere that it
+// belongs: the one exact answer to "did my change go out?".
+func (m Module) Out() bool {
+	return m.Source.State == "read" && m.Built != nil && m.Built.Current && m.Assigned > 0 &&
+		m.Declared == m.Assigned && m.Applied == m.Assigned
+}
+
+// Bad reports whether something is unfit, failed or stuck: a command that shows
+// the module then ends with 3.
+func (m Module) Bad() bool {
+	if m.Failed > 0 || (m.Built != nil && m.Built.Verdict == "unfit") {
+		return true
+	}
+	for _, t := range m.Trouble {
+		if t.Stuck {
+			return true
+		}
+	}
+	return false
+}
+
+// Bad reports whether the node failed, is stuck, or stands against the record.
+func (n Node) Bad() bool {
+	return n.Outcome == "failed" || n.Finding != "" || (n.Trouble != nil && n.Trouble.Stuck)
+}
