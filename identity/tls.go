@@ -3,6 +3,7 @@ package identity
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"net/url"
 	"time"
 
 	"noxmesh/internal/fault"
@@ -26,6 +27,21 @@ func PinnedTLS(fingerprint, host string) *tls.Config {
 	}
 }
 
+// TLS is how the holder of this login dials the mesh.
+func (l Login) TLS() *tls.Config { return PinnedTLS(l.CA, hostOf(l.URL)) }
+
+// TLS is how the holder of this token dials the mesh.
+func (t Token) TLS() *tls.Config { return PinnedTLS(t.CA, hostOf(t.URL)) }
+
+// hostOf is the host in an address, or "", for which no certificate is valid.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
 func verifyPinned(s tls.ConnectionState, pin, host string) error {
 	for _, c := range s.PeerCertificates[1:] {
 		if fingerprint(c.Raw) == pin && c.IsCA {
@@ -41,11 +57,13 @@ func verifyAgainst(leaf, ca *x509.Certificate, host string) error {
 	roots.AddCert(ca)
 	_, err := leaf.Verify(x509.VerifyOptions{
 		Roots:         roots,
-		DNSName:       host,
 		CurrentTime:   momentOf(ca),
 		KeyUsages:     []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		Intermediates: x509.NewCertPool(),
 	})
+	if err == nil {
+		err = leaf.VerifyHostname(host) // also refuses "", which Verify would take for no question
+	}
 	if err != nil {
 		return fault.Wrap(fault.Denied, err, "the mesh's certificate at %q", host)
 	}
