@@ -1,0 +1,130 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+
+	"noxmesh/internal/fault"
+)
+
+// Cause is a fact about a repository that stands in the way; errors.Is finds it.
+type Cause string
+
+// The causes.
+const (
+	NoRepository Cause = "there is no such repository"
+	Empty        Cause = "the repository has no commit"
+	NoRef        Cause = "there is no such branch or tag"
+	NoCommit     Cause = "there is no such commit"
+	NoFolder     Cause = "there is no such folder"
+	NoFile       Cause = "there is no such file"
+	NotFile      Cause = "it is not a regular file"
+	TooBig       Cause = "it is too big"
+)
+
+// Error is the cause in words.
+func (c Cause) Error() string { return string(c) }
+
+// said is what one line of git's stderr means. The first row that matches counts.
+type said struct {
+	words string
+	kind  fault.Kind
+	cause error
+	hint  string
+}
+
+// meanings is in order: what is said before what follows from it.
+func meanings() []said {
+	const credential = "give the repository to the mesh without one, or name a key that may read it"
+	return []said{
+		{"remote host identification has changed", fault.Denied, nil, "the forge's key differs from the one in the file of known hosts: find out why"},
+		{"host key verification failed", fault.Denied, nil, "put the forge's key into the file of known hosts, once you have checked it"},
+		{"detected dubious ownership", fault.Denied, nil, "the folder belongs to another user"},
+		{"could not read username", fault.Denied, nil, credential},
+		{"could not read password", fault.Denied, nil, credential},
+		{"authentication failed", fault.Denied, nil, credential},
+		{"permission denied", fault.Denied, nil, credential},
+		{"returned error: 401", fault.Denied, nil, credential},
+		{"returned error: 403", fault.Denied, nil, credential},
+		{"access denied", fault.Denied, nil, credential},
+		{"file too large", fault.Invalid, TooBig, ""},
+		{"file size limit exceeded", fault.Invalid, TooBig, ""},
+		{"not our ref", fault.NotFound, NoCommit, ""},
+		{"no such remote ref", fault.NotFound, NoRef, ""},
+		{"couldn't find remote ref", fault.NotFound, NoRef, ""},
+		{"does not allow request for unadvertised", fault.Invalid, errUnadvertised, ""},
+		{"repository not found", fault.NotFound, NoRepository, ""},
+		{"returned error: 404", fault.NotFound, NoRepository, ""},
+		{"returned error: 410", fault.NotFound, NoRepository, ""},
+		{"does not appear to be a git repository", fault.NotFound, NoRepository, ""},
+		{"' not found", fault.NotFound, NoRepository, ""},
+		{"returned error: 3", fault.Unavailable, nil, "the forge says that the repository is at another address: give that one"},
+		{"unable to update url base from redirection", fault.Unavailable, nil, "the forge says that the repository is at another address: give that one"},
+		{"transport '", fault.Invalid, nil, ""},
+		{"fsck error", fault.Invalid, nil, "the repository holds what no git should accept"},
+		{"fsck failed", fault.Invalid, nil, "the repository holds what no git should accept"},
+		{"invalid path", fault.Invalid, nil, "the repository holds what no git should accept"},
+		{"malformed object name", fault.Invalid, nil, ""},
+	}
+}
+
+// errUnadvertised is a server that gives only what one of its refs names.
+var errUnadvertised = errors.New("the forge gives no commit by its id")
+
+// classify makes an error of a git that failed: its kind by what it said, and
+// Unavailable where that is nothing we know, since a call to a remote failed.
+func classify(ctx context.Context, runErr error, stderr []byte, limit time.Duration) error {
+	lines := lastLines(stderr)
+	if ctx.Err() != nil {
+		if errors.Is(context.Cause(ctx), errLimit) {
+			return fault.New(fault.Unavailable, "it took longer than %s", limit)
+		}
+		return fault.Wrap(fault.Unavailable, ctx.Err(), "stopped")
+	}
+	low := strings.ToLower(lines)
+	for _, m := range meanings() {
+		if strings.Contains(low, m.words) {
+			e := fault.New(m.kind, "git said %q", lines)
+			if m.cause != nil {
+				e = fault.Wrap(m.kind, m.cause, "git said %q", lines)
+			}
+			e.Hint = m.hint
+			return e
+		}
+	}
+	if lines == "" {
+		return fault.Wrap(fault.Unavailable, runErr, "git")
+	}
+	return fault.New(fault.Unavailable, "git said %q", lines)
+}
+
+var errLimit = errors.New("time limit")
+
+// lastLines is the end of what git said as one line, without anything that a
+// terminal would act on.
+func lastLines(stderr []byte) string {
+	const keep, most = 4, 600
+	var lines []string
+	for line := range strings.Lines(strings.ToValidUTF8(string(stderr), "?")) {
+		line = strings.TrimSpace(strings.Map(func(r rune) rune {
+			if unicode.IsPrint(r) {
+				return r
+			}
+			return ' '
+		}, line))
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) > keep {
+		lines = lines[len(lines)-keep:]
+	}
+	s := []rune(strings.Join(lines, "; "))
+	if len(s) > most {
+		s = append([]rune("…"), s[len(s)-most:]...)
+	}
+	return string(s)
+}
