@@ -1,0 +1,121 @@
+package builder
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"noxmesh/document"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+	"noxmesh/link"
+)
+
+// kept is an answer that waits for its receipt.
+type kept struct {
+	request string
+	answer  link.Envelope
+	log     []byte
+}
+
+// requestPattern is what a request's id looks like: it becomes a file's name.
+var requestPattern = regexp.MustCompile(`^[0-9a-f]{32}$`) //nolint:gochecknoglobals // a constant pattern
+
+// keep puts an answer on the disk, its log first: what has an answer is whole.
+func (s state) keep(k kept) error {
+	body, err := document.Canonical(k.answer)
+	if err != nil {
+		return err
+	}
+	return effect.Do("builder.answer.keep", func() error {
+		if err := write(s.answerPath(k.request)+".log", k.log); err != nil {
+			return err
+		}
+		return write(s.answerPath(k.request)+".json", body)
+	})
+}
+
+// drop forgets an answer: its receipt has come.
+func (s state) drop(request string) error {
+	return effect.Do("builder.answer.drop", func() error {
+		if err := remove(s.answerPath(request) + ".json"); err != nil {
+			return err
+		}
+		return remove(s.answerPath(request) + ".log")
+	})
+}
+
+func (s state) answerPath(request string) string { return filepath.Join(s.answers(), request) }
+
+// waiting is the requests whose answers wait, in the order of their ids. What
+// else lies there was left by a kill and is removed.
+func (s state) waiting() ([]string, error) {
+	ids, err := s.peek()
+	if err != nil {
+		return nil, err
+	}
+	all, err := os.ReadDir(s.answers())
+	if err != nil {
+		return nil, fault.Wrap(fault.Unavailable, err, "read the kept answers")
+	}
+	for _, e := range all {
+		if id := strings.TrimSuffix(strings.TrimSuffix(e.Name(), ".json"), ".log"); slices.Contains(ids, id) {
+			continue
+		}
+		err := effect.Do("builder.answer.sweep", func() error { return remove(filepath.Join(s.answers(), e.Name())) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// peek is waiting without tidying.
+func (s state) peek() ([]string, error) {
+	all, err := os.ReadDir(s.answers())
+	if err != nil {
+		return nil, fault.Wrap(fault.Unavailable, err, "read the kept answers")
+	}
+	var ids []string
+	for _, e := range all {
+		if id, ok := strings.CutSuffix(e.Name(), ".json"); ok && requestPattern.MatchString(id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// has reports whether an answer to the request waits.
+func (s state) has(request string) (bool, error) {
+	_, err := os.Stat(s.answerPath(request) + ".json")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fault.Wrap(fault.Unavailable, err, "look for a kept answer to %q", request)
+	}
+	return err == nil, nil
+}
+
+// read is one kept answer as it was kept.
+func (s state) read(request string) (kept, error) {
+	k := kept{request: request}
+	data, err := os.ReadFile(s.answerPath(request) + ".json")
+	if err != nil {
+		return k, fault.Wrap(fault.Unavailable, err, "read the kept answer to %q", request)
+	}
+	k.answer, err = document.Decode[link.Envelope]("answer "+request, data, answerLimits())
+	if err != nil {
+		return k, err
+	}
+	k.log, err = os.ReadFile(s.answerPath(request) + ".log")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return k, fault.Wrap(fault.Unavailable, err, "read the kept log of %q", request)
+	}
+	return k, nil
+}
+
+// answerLimits are those of an envelope around an answer: base64 and its frame.
+func answerLimits() document.Limits { return document.Limits{Bytes: 4 << 20, Depth: 4} }

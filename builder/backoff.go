@@ -1,0 +1,35 @@
+package builder
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// The waits after a question that got no answer: from the first to the longest,
+// twice as long each time, and spread so that builders do not come all at once.
+const (
+	firstPause   = 250 * time.Millisecond
+	longestPause = 15 * time.Second
+)
+
+type backoff struct{ next time.Duration }
+
+func (b *backoff) reset() { b.next = 0 }
+
+func (b *backoff) pause(ctx context.Context) {
+	b.next = min(max(2*b.next, firstPause), longestPause)
+	pause(ctx, b.next/2+rand.N(b.next/2)) //nolint:gosec // spreads load, keeps no secret
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

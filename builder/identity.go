@@ -1,0 +1,221 @@
+package builder
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"noxmesh/delivery/build"
+	"noxmesh/document"
+	mesh "noxmesh/identity"
+	"noxmesh/internal/bus"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+	"noxmesh/link"
+)
+
+// identity is who a builder is in its mesh. It never prints its keys.
+type identity struct {
+	Mesh    string
+	Builder string
+	Name    string
+	Root    link.PublicKey
+
+	key    link.Key
+	nats   bus.Seed
+	secret mesh.Secret // for the registry
+	joined joined
+}
+
+// own is identity.json: the secret halves of the keys that were made here.
+type own struct {
+	Format int    `json:"format"`
+	Sign   string `json:"sign"` // hexadecimal
+	Nats   string `json:"nats"`
+}
+
+// joined is joined.json: what the mesh said, and the root that was pinned.
+type joined struct {
+	Format         int            `json:"format"`
+	Mesh           string         `json:"mesh"`
+	ID             string         `json:"id"`
+	Name           string         `json:"name"`
+	Root           link.PublicKey `json:"root"`
+	CA             string         `json:"ca"`
+	Broker         string         `json:"broker"`
+	JWT            string         `json:"jwt"`
+	Registry       string         `json:"registry"`
+	RegistrySecret string         `json:"registry_secret"`
+	Keys           link.Envelope  `json:"keys"`
+}
+
+const (
+	ownFile     = "identity.json"
+	joinedFile  = "joined.json"
+	countFile   = "counter"
+	stateFormat = 1
+)
+
+func stateLimits() document.Limits { return document.Limits{Bytes: 128 << 10, Depth: 5} }
+
+// Join lets this builder into the mesh that the token names, and keeps what it
+// said. A join that was cut off can be tried again while the token lasts.
+func Join(ctx context.Context, c Config, token mesh.Token) error {
+	s, err := openState(c.State)
+	if err != nil {
+		return err
+	}
+	lock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if j, err := s.joined(); err == nil {
+		return fault.New(fault.Conflict, "this builder has joined the mesh %q already, as %q", j.Mesh, j.Name).
+			With("to join another, give it another folder with --state")
+	}
+	key, seed, err := s.keys()
+	if err != nil {
+		return err
+	}
+	public, err := seed.Public()
+	if err != nil {
+		return err
+	}
+	a, err := mesh.Join(ctx, token, mesh.JoinRequest{
+		Kind: mesh.KindBuilder, Name: machineName(), Sign: key.Public(), Nats: public, Version: c.Version, Speaks: []int{build.Format},
+	})
+	if err != nil {
+		return err
+	}
+	return s.keepJoined(joined{
+		Format: stateFormat, Mesh: a.Mesh, ID: a.ID, Name: a.Name, Root: token.Root, CA: a.CA, Broker: a.Broker, JWT: a.JWT,
+		Registry: a.Registry, RegistrySecret: a.RegistrySecret, Keys: a.Keys,
+	})
+}
+
+// machineName is the machine's own name, in the form that the mesh takes.
+func machineName() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return "builder"
+	}
+	name, _, _ = strings.Cut(strings.ToLower(name), ".")
+	name = strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, name), "-")
+	if name == "" {
+		return "builder"
+	}
+	return name[:min(len(name), 63)]
+}
+
+// keys are this builder's, made at the first time.
+func (s state) keys() (link.Key, bus.Seed, error) {
+	data, err := os.ReadFile(s.path(ownFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.makeKeys()
+	}
+	if err != nil {
+		return link.Key{}, "", fault.Wrap(fault.Unavailable, err, "read the builder's keys")
+	}
+	o, err := document.Decode[own](ownFile, data, stateLimits())
+	if err != nil {
+		return link.Key{}, "", err
+	}
+	seed, err := hex.DecodeString(o.Sign)
+	if err != nil {
+		return link.Key{}, "", fault.New(fault.Invalid, "%s: the signing key is not whole", ownFile)
+	}
+	key, err := link.KeyFromSeed(seed)
+	return key, bus.Seed(o.Nats), err
+}
+
+func (s state) makeKeys() (link.Key, bus.Seed, error) {
+	key, err := link.NewKey()
+	if err != nil {
+		return link.Key{}, "", err
+	}
+	seed, _, err := bus.NewUserSeed()
+	if err != nil {
+		return link.Key{}, "", err
+	}
+	body, err := document.Canonical(own{stateFormat, hex.EncodeToString(key.Seed()), string(seed)})
+	if err != nil {
+		return link.Key{}, "", err
+	}
+	err = effect.Do("builder.keys.keep", func() error { return write(s.path(ownFile), body) })
+	return key, seed, err
+}
+
+func (s state) joined() (joined, error) {
+	data, err := os.ReadFile(s.path(joinedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return joined{}, fault.New(fault.NotFound, "this builder has not joined a mesh").
+			With("mesh builder add NAME prints a token for: mesh-builder join TOKEN --state %s", s.dir)
+	}
+	if err != nil {
+		return joined{}, fault.Wrap(fault.Unavailable, err, "read %q", joinedFile)
+	}
+	return document.Decode[joined](joinedFile, data, stateLimits())
+}
+
+func (s state) keepJoined(j joined) error {
+	body, err := document.Canonical(j)
+	if err != nil {
+		return err
+	}
+	return effect.Do("builder.joined.keep", func() error { return write(s.path(joinedFile), body) })
+}
+
+// followKeys keeps a newer key document.
+func (s state) followKeys(keys link.Envelope) error {
+	j, err := s.joined()
+	if err != nil {
+		return err
+	}
+	j.Keys = keys
+	return s.keepJoined(j)
+}
+
+// identity is who this builder is, and the key document that it holds.
+func (s state) identity() (identity, link.Keys, error) {
+	j, err := s.joined()
+	if err != nil {
+		return identity{}, link.Keys{}, err
+	}
+	keys, err := link.VerifyKeys(j.Keys, j.Root, link.Keys{Mesh: j.Mesh})
+	if err != nil {
+		return identity{}, link.Keys{}, err
+	}
+	key, seed, err := s.keys()
+	if err != nil {
+		return identity{}, link.Keys{}, err
+	}
+	return identity{j.Mesh, j.ID, j.Name, j.Root, key, seed, mesh.SecretFrom(j.RegistrySecret), j}, keys, nil
+}
+
+// count is the next number of a question. It only ever goes up: so an answer is
+// never taken for that to another question.
+func (s state) count() (int64, error) {
+	data, err := os.ReadFile(s.path(countFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fault.Wrap(fault.Unavailable, err, "read the counter")
+	}
+	n := int64(0)
+	if err == nil {
+		if n, err = strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err != nil {
+			return 0, fault.Wrap(fault.Invalid, err, "read the counter")
+		}
+	}
+	n++
+	err = effect.Do("builder.counter.keep", func() error { return write(s.path(countFile), []byte(strconv.FormatInt(n, 10)+"\n")) })
+	return n, err
+}

@@ -1,0 +1,239 @@
+package builder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"noxmesh/delivery/build"
+	"noxmesh/document"
+	"noxmesh/internal/fault"
+	"noxmesh/manifest"
+)
+
+// Source is where the module's source comes from.
+type Source interface {
+	// Checkout puts the folder as it is at the commit into dir, which is empty,
+	// and gives the folder's tree. Called once per build.
+	Checkout(ctx context.Context, url, commit, folder, dir string) (tree string, err error)
+}
+
+// Platform is what this builder builds for.
+const Platform = runtime.GOOS + "/" + runtime.GOARCH
+
+// order is one request on its way through the steps.
+type order struct {
+	request   build.Request
+	source    Source
+	registry  Registry
+	bench     *bench
+	sandbox   *sandbox // nil where there is none
+	noSandbox string   // why
+	limits    Limits
+	log       *logbook
+
+	manifest manifest.Source
+	step     build.Step
+	packed   packed
+}
+
+// made is a build that came to its end.
+type made struct {
+	manifest  manifest.Built
+	where     build.Where
+	tests     build.Tests
+	published document.Digest
+}
+
+// run makes what is asked, or says why not. Where the ending is nil and the
+// build is, too, the builder itself was told to stop.
+func (o *order) run(ctx context.Context) (*made, *ending) {
+	limit := min(time.Duration(o.request.Limit)*time.Second, o.limits.Longest)
+	ctx, done := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: the build takes longer than %s", errTimeLimit, limit))
+	defer done()
+	ctx, end := context.WithCancelCause(ctx)
+	var result *made
+	var err error
+	group := errgroup.Group{}
+	watch, unwatch := context.WithCancel(ctx)
+	group.Go(func() error { return guard(watch, o.bench.dir, o.limits, end) })
+	result, err = o.steps(ctx)
+	unwatch()
+	if watched := group.Wait(); err == nil && watched != nil {
+		err = watched
+	}
+	defer end(nil)
+	if err != nil {
+		return nil, judge(ctx, o.step, err)
+	}
+	return result, nil
+}
+
+func (o *order) steps(ctx context.Context) (*made, error) {
+	result := &made{}
+	steps := []struct {
+		name string
+		step build.Step
+		what string
+		do   func(context.Context, *made) error
+	}{
+		{"clone", build.StepClone, o.request.Repository + " at " + o.request.Commit, o.clone},
+		{"build", build.StepBuild, "", o.build},
+		{"pack", build.StepPack, "", o.pack},
+		{"test", build.StepBuild, "", o.test},
+		{"publish", build.StepPublish, o.request.Target, o.publish},
+	}
+	for _, s := range steps {
+		o.step = s.step
+		o.log.Step(s.name, s.what)
+		began := time.Now()
+		if err := s.do(ctx, result); err != nil {
+			return nil, err
+		}
+		o.log.Done(s.name, time.Since(began))
+	}
+	return result, nil
+}
+
+// clone makes the tree: exactly what the request names, and checked to be so.
+func (o *order) clone(ctx context.Context, _ *made) error {
+	if err := o.acceptable(); err != nil {
+		return err
+	}
+	tree, err := o.source.Checkout(ctx, o.request.Repository, o.request.Commit, o.request.Folder, o.bench.tree())
+	if err != nil {
+		return err
+	}
+	if tree != o.request.Tree {
+		return failed(build.StepClone, "the tree at commit %s is %s, and the request names %s", o.request.Commit, tree, o.request.Tree)
+	}
+	if err := o.readManifest(); err != nil {
+		return err
+	}
+	if err := o.keepFiles(); err != nil {
+		return err
+	}
+	return o.bench.handOver()
+}
+
+// acceptable refuses what this builder cannot build. Another one may.
+func (o *order) acceptable() error {
+	if o.request.Platform != Platform {
+		return environment("this builder builds for %s, the request is for %s", Platform, o.request.Platform)
+	}
+	if len(o.request.Closure) > 0 {
+		return environment("the request names %d artifacts to build against, and this builder cannot lay them out", len(o.request.Closure))
+	}
+	if err := enoughFree(o.bench.dir, o.limits); err != nil {
+		return environment("%s", err)
+	}
+	return nil
+}
+
+// readManifest reads module.json out of the tree, never through a link.
+func (o *order) readManifest() error {
+	root, err := os.OpenRoot(o.bench.tree())
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "open the tree")
+	}
+	defer root.Close()
+	data, err := readRegular(root, manifest.Name, int64(manifest.Limits.Bytes))
+	if err != nil {
+		return fault.Add(err, "read the manifest")
+	}
+	o.manifest, err = decodeSource(data)
+	if err != nil {
+		return err
+	}
+	if o.manifest.Module != o.request.Module {
+		return failed(build.StepClone, "%s names the module %q, and the request is for %q", manifest.Name, o.manifest.Module, o.request.Module)
+	}
+	return nil
+}
+
+// build runs the module's build commands, one after another.
+func (o *order) build(ctx context.Context, _ *made) error {
+	b := o.manifest.Build
+	if b == nil || len(b.Run) == 0 {
+		o.log.Note("no commands")
+		return nil
+	}
+	return o.commands(ctx, b.Run)
+}
+
+// test runs the module's tests on what is packed already: what they change in
+// the tree comes into no artifact. Tests that fail are a verdict, no failure.
+func (o *order) test(ctx context.Context, result *made) error {
+	result.tests = build.TestsNone
+	b := o.manifest.Build
+	if b == nil || len(b.Test) == 0 {
+		o.log.Note("no tests")
+		return nil
+	}
+	err := o.commands(ctx, b.Test)
+	var e *exited
+	switch {
+	case errors.As(err, &e):
+		result.tests = build.TestsFailed
+		o.log.Note("tests failed: %s", e.short())
+		return nil
+	case err != nil:
+		return err
+	}
+	result.tests = build.TestsPassed
+	return nil
+}
+
+// commands runs each in a sandbox of its own over the same tree.
+func (o *order) commands(ctx context.Context, all [][]string) error {
+	if o.sandbox == nil {
+		return environment("this builder has no sandbox to run commands in: %s", o.noSandbox)
+	}
+	for _, argv := range all {
+		o.log.Command(argv)
+		began := time.Now()
+		code, err := o.sandbox.run(ctx, command{
+			argv: argv,
+			tree: o.bench.tree(),
+			most: min(time.Duration(o.request.Limit)*time.Second, o.limits.Longest),
+			out:  o.log,
+		})
+		if err != nil {
+			return err
+		}
+		if code != 0 {
+			if err := enoughFree(o.bench.dir, o.limits); err != nil {
+				return environment("%s", err)
+			}
+			return &exited{argv, code, o.log.Last()}
+		}
+		o.log.Note("# %s", shortly(time.Since(began)))
+	}
+	return nil
+}
+
+// exited is a command that ended with another status than 0.
+type exited struct {
+	argv []string
+	code int
+	last string
+}
+
+func (e *exited) short() string {
+	words := strings.Join(e.argv, " ")
+	switch {
+	case e.code == 127:
+		return fmt.Sprintf("%q is not on this builder, or is no program", e.argv[0])
+	case e.code > 128:
+		return fmt.Sprintf("%q was ended by signal %d", words, e.code-128)
+	}
+	return fmt.Sprintf("%q ended with status %d", words, e.code)
+}
+
+func (e *exited) Error() string { return e.short() + "\n" + e.last }

@@ -1,0 +1,83 @@
+package builder
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"noxmesh/internal/bus"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+)
+
+// Run takes build requests until ctx ends. Two with one state folder: the
+// second is refused. Killed anywhere and run again, it goes on: a build that was
+// under way is forgotten here and given again by the controller, and an answer
+// that was kept is sent.
+func Run(ctx context.Context, c Config) (err error) {
+	b, closeAll, err := open(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeAll()) }()
+	connection, err := bus.Dial(ctx, bus.Config{
+		URL: b.caller.me.joined.Broker, CAPEM: []byte(b.caller.me.joined.CA), NatsSeed: b.caller.me.nats, JWT: b.caller.me.joined.JWT,
+		ID: b.caller.me.Builder, Name: "mesh-builder " + b.caller.me.Name, Logger: b.log,
+	})
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	b.caller.link = connection
+	b.source, b.registry = b.gitSource(), b.meshRegistry
+	b.log.Info("builder is up", "builder", b.caller.me.Builder, "mesh", b.caller.me.Mesh, "platform", Platform, "workshop", b.workshop.dir)
+	return b.loop(ctx)
+}
+
+// open is a builder that has its folders, knows who it is and whether it has a
+// sandbox, and speaks with nobody yet.
+func open(ctx context.Context, c Config) (*builder, func() error, error) {
+	c.Limits = c.Limits.orDefault()
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s, err := openState(c.State)
+	if err != nil {
+		return nil, nil, err
+	}
+	lock, err := s.lock()
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := openLocked(ctx, c, s)
+	if err != nil {
+		return nil, nil, errors.Join(err, lock.Close())
+	}
+	return b, func() error { return errors.Join(b.workshop.close(), lock.Close()) }, nil
+}
+
+func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
+	me, keys, err := s.identity()
+	if err != nil {
+		return nil, err
+	}
+	b := &builder{config: c, state: s, caller: &caller{me: me, state: s, keys: keys}, log: c.Log, sent: map[string]int64{}, tries: map[string]int{}}
+	b.workshop, err = openWorkshop(c.Workshop, s.dir, sandboxUser(s.dir))
+	if err != nil {
+		return nil, err
+	}
+	b.sandbox, err = probe(ctx, b.workshop, c.Limits)
+	if ctx.Err() != nil {
+		return nil, fault.Wrap(fault.Unavailable, ctx.Err(), "try a sandbox")
+	}
+	if err != nil {
+		b.why = bounded(said(err))
+		b.log.Warn("modules with commands cannot be built here", "why", b.why)
+	}
+	return b, nil
+}
+
+// close leaves no build behind.
+func (w *workshop) close() error {
+	return effect.Do("builder.workshop.close", func() error { return removeAll(w.dir) })
+}

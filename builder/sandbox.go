@@ -1,0 +1,240 @@
+package builder
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+)
+
+// sandbox runs a module's commands where they reach nothing but their own tree:
+// new user, process, mount, network, name and IPC spaces by bubblewrap, no
+// capability, no way to get one, everything else read-only. When the last
+// command ends, whatever it left running has ended as well.
+type sandbox struct {
+	program    string              // bwrap
+	as         *syscall.Credential // as root: the user that the sandbox is outside; nil: this user
+	etc        string              // the few files of /etc that are ours
+	limits     Limits
+	noUserns   bool // bubblewrap can forbid further user namespaces
+	processors int
+}
+
+// sandboxDate is the time that every build is made at: the earliest that every
+// archive format can hold. A build is named by its tree, so it may not see when
+// that tree was committed.
+const sandboxDate = 315532800 // 1980-01-01
+
+// bwrap exits on its own within this time after its command; so does all that
+// the command left running.
+const settleTime = 10 * time.Second
+
+// order is one command in a sandbox.
+type command struct {
+	argv []string
+	tree string        // becomes /build
+	most time.Duration // processor time of one process
+	out  io.Writer     // both of its outputs
+}
+
+// run runs c and gives its exit status. An error is never about the command: it
+// is the sandbox that could not be made or was taken away.
+func (s *sandbox) run(ctx context.Context, c command) (int, error) {
+	// The kernel ends a sandbox with the thread that began it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	read, write, err := os.Pipe()
+	if err != nil {
+		return 0, fault.Wrap(fault.Unavailable, err, "make a sandbox")
+	}
+	defer read.Close()
+	last := &lastBytes{w: c.out}
+	cmd := exec.CommandContext(ctx, s.program, s.args(c)...)
+	cmd.Env = []string{}
+	cmd.Dir = "/"
+	cmd.Stdout, cmd.Stderr = last, last
+	cmd.ExtraFiles = []*os.File{write}
+	cmd.WaitDelay = settleTime
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true}
+	err = effect.Do("builder.command.run", func() error {
+		started := cmd.Start()
+		write.Close()
+		if started != nil {
+			return started
+		}
+		return cmd.Wait()
+	})
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
+		return 0, fault.Wrap(fault.Unavailable, err, "make a sandbox").With("%s", remedy)
+	}
+	return s.ended(ctx, read, last)
+}
+
+// ended reads what bwrap said of its child, and waits until nothing of it is left.
+func (s *sandbox) ended(ctx context.Context, read *os.File, last *lastBytes) (int, error) {
+	if err := read.SetReadDeadline(time.Now().Add(settleTime)); err != nil {
+		return 0, fault.Wrap(fault.Broken, err, "read how the sandbox ended")
+	}
+	said, readErr := io.ReadAll(read)
+	status := parseStatus(said)
+	if status.Pid != nil {
+		if err := waitGone(*status.Pid); err != nil {
+			return 0, err
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return 0, context.Cause(ctx)
+	case status.Exit != nil:
+		return *status.Exit, nil
+	case readErr != nil:
+		return 0, fault.Wrap(fault.Unavailable, readErr, "read how the sandbox ended")
+	}
+	why := strings.TrimSpace(string(last.bytes()))
+	if why == "" {
+		why = "it was killed"
+	}
+	return 0, fault.New(fault.Unavailable, "the sandbox ended by itself: %s", why).With("%s", remedy)
+}
+
+// waitGone waits until the first process of a sandbox has ended: the kernel
+// ends every other one before it.
+func waitGone(pid int) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "wait for the sandbox to end")
+	}
+	defer unix.Close(fd)
+	deadline := time.Now().Add(settleTime)
+	for left := settleTime; left > 0; left = time.Until(deadline) {
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return fault.Wrap(fault.Unavailable, err, "wait for the sandbox to end")
+		}
+		if n > 0 {
+			return nil
+		}
+	}
+	return fault.New(fault.Unavailable, "processes of the sandbox are still there %s after its end", settleTime)
+}
+
+// status is what bwrap says of its child: its exit status only where the
+// command was reached.
+type status struct {
+	Pid  *int `json:"child-pid"`
+	Exit *int `json:"exit-code"`
+}
+
+func parseStatus(said []byte) status {
+	var all status
+	for d := json.NewDecoder(bytes.NewReader(said)); d.Decode(&all) == nil; { //nolint:revive // the later document adds to the earlier
+	}
+	return all
+}
+
+// lastBytes passes output on and remembers its end.
+type lastBytes struct {
+	w    io.Writer
+	last []byte
+}
+
+func (l *lastBytes) Write(p []byte) (int, error) {
+	l.last = append(l.last, p...)
+	if over := len(l.last) - 512; over > 0 {
+		l.last = append(l.last[:0], l.last[over:]...)
+	}
+	return l.w.Write(p)
+}
+
+func (l *lastBytes) bytes() []byte { return l.last }
+
+// inside is the script that is between bwrap and the command: it takes the
+// limits on, so that neither can the builder's own be in the way nor can the
+// command leave them, and lets the kernel take a build first when memory is short.
+const inside = `umask 022
+{ echo 1000 >/proc/self/oom_score_adj
+ulimit -c 0
+ulimit -n "$1"
+ulimit -f "$2"
+ulimit -t "$3"
+ulimit -u "$4" || ulimit -p "$4"
+} 2>/dev/null
+shift 4
+exec "$@"`
+
+func (s *sandbox) args(c command) []string {
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	size := number(s.limits.Temporary)
+	a := []string{"--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL",
+		"--uid", "1000", "--gid", "1000", "--hostname", "build", "--json-status-fd", "3"}
+	if s.noUserns {
+		a = append(a, "--disable-userns")
+	}
+	a = append(a, systemMounts()...)
+	a = append(a, s.etcMounts()...)
+	a = append(a, "--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+		"--size", size, "--perms", "1777", "--tmpfs", "/tmp", "--dir", "/home", "--size", size, "--tmpfs", "/home/build",
+		"--bind", c.tree, "/build", "--chdir", "/build", "--remount-ro", "/")
+	for _, e := range sandboxEnvironment() {
+		a = append(a, "--setenv", e[0], e[1])
+	}
+	seconds := int64(c.most/time.Second+1) * int64(s.processors)
+	a = append(a, "--", "/bin/sh", "-c", inside, "sh",
+		number(s.limits.OpenFiles), number(s.limits.FileSize/512), number(seconds), number(s.limits.Processes))
+	return append(a, c.argv...)
+}
+
+// sandboxEnvironment is all that a command is told of its surroundings.
+func sandboxEnvironment() [][2]string {
+	return [][2]string{
+		{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin"},
+		{"HOME", "/home/build"},
+		{"USER", "build"},
+		{"LANG", "C.UTF-8"},
+		{"LC_ALL", "C.UTF-8"},
+		{"TZ", "UTC"},
+		{"SOURCE_DATE_EPOCH", strconv.Itoa(sandboxDate)},
+	}
+}
+
+// systemMounts are the system's programs, read-only.
+func systemMounts() []string {
+	a := []string{"--ro-bind", "/usr", "/usr"}
+	for _, dir := range []string{"bin", "sbin", "lib", "lib32", "lib64", "libx32"} {
+		if to, err := os.Readlink("/" + dir); err == nil {
+			a = append(a, "--symlink", strings.TrimPrefix(to, "/"), "/"+dir)
+		} else if _, err := os.Lstat("/" + dir); err == nil {
+			a = append(a, "--ro-bind", "/"+dir, "/"+dir)
+		}
+	}
+	return a
+}
+
+// etcMounts are what programs look for in /etc and that says nothing of the machine.
+func (s *sandbox) etcMounts() []string {
+	a := []string{}
+	for _, name := range []string{"passwd", "group", "hosts", "nsswitch.conf"} {
+		a = append(a, "--ro-bind", s.etc+"/"+name, "/etc/"+name)
+	}
+	for _, name := range []string{"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs", "ssl/openssl.cnf", "ca-certificates.conf", "mime.types"} {
+		a = append(a, "--ro-bind-try", "/etc/"+name, "/etc/"+name)
+	}
+	return a
+}

@@ -1,0 +1,103 @@
+package builder
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+)
+
+// state is a builder's folder on disk.
+//
+//	lock                   held by the one builder that uses it
+//	identity.json          its keys, made here; they never leave it
+//	joined.json            what the mesh said when it joined
+//	answers/REQUEST.json   answers whose receipt has not come
+//	answers/REQUEST.log    and their logs
+//	workshop/              builds; emptied at every start
+type state struct{ dir string }
+
+// openState makes the folder where there is none.
+func openState(dir string) (state, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return state{}, fault.Wrap(fault.Invalid, err, "find the state folder")
+	}
+	s := state{dir}
+	err = effect.Do("builder.state.make", func() error { return os.MkdirAll(s.answers(), 0o700) })
+	if err != nil {
+		return state{}, fault.Wrap(fault.Unavailable, err, "make the state folder %q", dir)
+	}
+	return s, nil
+}
+
+func (s state) path(name string) string { return filepath.Join(s.dir, name) }
+func (s state) answers() string         { return s.path("answers") }
+
+// lock is the folder's lock, held until it is closed: two builders never share
+// a state. The kernel lets it go with the process.
+func (s state) lock() (*os.File, error) {
+	f, err := os.OpenFile(s.path("lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fault.Wrap(fault.Unavailable, err, "lock the state folder")
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fault.New(fault.Conflict, "another builder uses the state folder %q", s.dir).
+				With("stop it, or give this one a folder of its own with --state")
+		}
+		return nil, fault.Wrap(fault.Unavailable, err, "lock the state folder %q", s.dir)
+	}
+	return f, nil
+}
+
+// write puts a file in place of whatever is there: all of it or nothing, and
+// on the disk before it returns.
+func write(path string, data []byte) error {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, ".new-*") // 0600
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "write %q", path)
+	}
+	err = errors.Join(writeSynced(f, data), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, errors.Join(err, os.Remove(f.Name())), "write %q", path)
+	}
+	return syncFolder(dir)
+}
+
+func writeSynced(f *os.File, data []byte) error {
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "write to %q", dir)
+	}
+	err = errors.Join(d.Sync(), d.Close())
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "write to %q", dir)
+	}
+	return nil
+}
+
+// remove removes a file that may have been removed before.
+func remove(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.Wrap(fault.Unavailable, err, "remove %q", path)
+	}
+	return syncFolder(filepath.Dir(path))
+}

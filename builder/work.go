@@ -1,0 +1,253 @@
+package builder
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"noxmesh/delivery/build"
+	"noxmesh/document"
+	"noxmesh/link"
+)
+
+const (
+	logPart  = 256 << 10 // of a log in one message
+	whyMost  = 4 << 10   // of an answer's why
+	patience = 8         // sendings of one answer before other work goes on
+)
+
+// builder is the running program.
+type builder struct {
+	config   Config
+	state    state
+	caller   *caller
+	workshop *workshop
+	sandbox  *sandbox // nil where there is none
+	why      string   // then: why
+	source   Source
+	registry func(build.Request) Registry
+	log      *slog.Logger
+
+	sent  map[string]int64 // of the logs whose answers have no receipt: how much of each is away
+	tries map[string]int   // of the kept answers: how often each was refused or unheard
+}
+
+// loop takes one request after the other until ctx ends.
+func (b *builder) loop(ctx context.Context) error {
+	wait := backoff{}
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := b.turn(ctx)
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			b.log.Warn("no work", "why", err)
+			wait.pause(ctx)
+			continue
+		}
+		wait.reset()
+		pause(ctx, time.Second-time.Since(began)) // an answer that comes at once must not be asked for a thousand times
+	}
+	return nil
+}
+
+// turn brings away what is kept, asks for one request, and makes it.
+func (b *builder) turn(ctx context.Context) error {
+	if err := b.bringAway(ctx); err != nil {
+		return err
+	}
+	counter, err := b.state.count()
+	if err != nil {
+		return err
+	}
+	grant, err := b.caller.work(ctx, link.Work{
+		Format: link.Format, Mesh: b.caller.me.Mesh, Builder: b.caller.me.Builder, Counter: counter,
+		Version: b.config.Version, Platform: Platform, Sandbox: b.why, Speaks: []int{build.Format},
+	})
+	if err != nil || grant == nil {
+		return err
+	}
+	if err := b.take(ctx, *grant); err != nil {
+		return err
+	}
+	return b.bringAway(ctx)
+}
+
+// take makes one request and keeps its answer.
+func (b *builder) take(ctx context.Context, g grant) error {
+	id := g.request.ID
+	waiting, err := b.state.has(id)
+	if err != nil || waiting {
+		return err // it was made before, and its answer goes out with the next turn
+	}
+	b.log.Info("building", "module", g.request.Module, "commit", g.request.Commit, "request", id)
+	log := &logbook{}
+	began := time.Now()
+	made, end := b.make(ctx, g, log)
+	log.Close()
+	if ctx.Err() != nil {
+		return nil // the builder stops: the lease runs out, and another makes it
+	}
+	answer := b.describe(g.request, made, end)
+	answer.Began, answer.Ended = began.UnixMilli(), time.Now().UnixMilli()
+	answer.Log, answer.LogSize = document.Sum(log.Text()), int64(len(log.Text()))
+	b.log.Info("built", "module", g.request.Module, "request", id, "outcome", answer.Outcome, "step", answer.Step, "tests", answer.Tests, "took", shortly(time.Since(began)))
+	envelope, err := link.Seal(b.caller.me.key, link.TypeBuildAnswer, answer)
+	if err != nil {
+		return err
+	}
+	return b.state.keep(kept{id, envelope, log.Text()})
+}
+
+// make is the build itself, with the lease extended beside it.
+func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *ending) {
+	bench, err := b.workshop.fresh(g.request.ID)
+	if err != nil {
+		return nil, environment("%s", said(err))
+	}
+	o := &order{
+		request: g.request, source: b.source, registry: b.registry(g.request), bench: bench,
+		sandbox: b.sandbox, noSandbox: b.why, limits: b.config.Limits, log: log,
+	}
+	building, end := context.WithCancelCause(ctx)
+	beside, done := context.WithCancel(building)
+	group := errgroup.Group{}
+	group.Go(func() error {
+		b.accompany(beside, g, log, end)
+		return nil
+	})
+	result, ended := o.run(building)
+	done()
+	_ = group.Wait() // it has no error of its own
+	end(nil)
+	if ended != nil {
+		log.Note("== %s: %s", ended.outcome, ended)
+	}
+	if err := bench.clear(); err != nil {
+		b.log.Warn("a bench stays until the next start", "why", err)
+	}
+	return result, ended
+}
+
+// accompany extends the lease and brings the log away while a build goes on. A
+// message that is lost is no reason to end it: the answer is still wanted.
+func (b *builder) accompany(ctx context.Context, g grant, log *logbook, end context.CancelCauseFunc) {
+	tick := time.NewTicker(min(max(g.lease/3, 100*time.Millisecond), 3*time.Second))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		id := g.request.ID
+		part := log.From(b.sent[id], logPart)
+		receipt, err := b.caller.working(ctx, id, b.sent[id], part)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			b.log.Warn("the lease could not be extended", "request", id, "why", err)
+			continue
+		case receipt.Stop != "":
+			end(&stopped{receipt.Stop})
+			return
+		}
+		b.sent[id] += int64(len(part))
+	}
+}
+
+// bringAway sends every kept answer, the rest of its log first, and forgets
+// those whose receipt came. No work is asked for before that, except where an
+// answer was sent so often that waiting on would only make the builder idle.
+func (b *builder) bringAway(ctx context.Context) error {
+	ids, err := b.state.waiting()
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		err := b.bring(ctx, id)
+		if err == nil {
+			delete(b.sent, id)
+			delete(b.tries, id)
+			continue
+		}
+		if b.tries[id]++; b.tries[id] <= patience || ctx.Err() != nil {
+			return err
+		}
+		b.log.Warn("an answer stays here", "request", id, "tries", b.tries[id], "why", err)
+	}
+	return nil
+}
+
+func (b *builder) bring(ctx context.Context, id string) error {
+	k, err := b.state.read(id)
+	if err != nil {
+		return err
+	}
+	b.bringLog(ctx, k)
+	if err := b.caller.answer(ctx, k); err != nil {
+		return err
+	}
+	return b.state.drop(id)
+}
+
+// bringLog sends what is left of a log. What cannot be sent is lost to
+// watchers, and no reason to hold the answer back.
+func (b *builder) bringLog(ctx context.Context, k kept) {
+	book := &logbook{text: k.log, closed: true}
+	for {
+		part := book.From(b.sent[k.request], logPart)
+		if part == "" {
+			return
+		}
+		receipt, err := b.caller.working(ctx, k.request, b.sent[k.request], part)
+		if err != nil || receipt.Stop != "" {
+			b.log.Warn("the rest of a log stays here", "request", k.request, "stop", receipt.Stop, "why", err)
+			return
+		}
+		b.sent[k.request] += int64(len(part))
+	}
+}
+
+// describe is the answer to a request, all but its times and its log.
+func (b *builder) describe(r build.Request, m *made, end *ending) build.Answer {
+	a := build.Answer{Format: build.Format, Mesh: b.caller.me.Mesh, Request: r.ID, Builder: b.caller.me.Builder}
+	if end == nil {
+		var err error
+		if end, err = describeBuilt(&a, m); err != nil {
+			end = environment("%s", said(err))
+		}
+	}
+	if end != nil {
+		a.Outcome, a.Step, a.Why = end.outcome, end.step, bounded(end.why)
+	}
+	return a
+}
+
+func describeBuilt(a *build.Answer, m *made) (*ending, error) {
+	id, err := m.manifest.BuildDigest()
+	if err != nil {
+		return nil, err
+	}
+	content, err := m.manifest.ContentDigest()
+	if err != nil {
+		return nil, err
+	}
+	a.Outcome, a.Build, a.Content, a.Manifest = build.OutcomeBuilt, id, content, &m.manifest
+	a.Published, a.Where, a.Tests = m.published, &m.where, m.tests
+	return nil, nil //nolint:nilnil // it ended well
+}
+
+// bounded is the end of a long why, valid UTF-8.
+func bounded(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if over := len(s) - whyMost; over > 0 {
+		s = "…" + s[lineStart([]byte(s), over):]
+	}
+	return s
+}

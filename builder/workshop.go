@@ -1,0 +1,207 @@
+package builder
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+)
+
+// workshop is where builds are made, each on a bench of its own. Nothing in it
+// is ever read again: it is emptied when a builder starts.
+type workshop struct {
+	dir string
+	as  *syscall.Credential
+}
+
+// openWorkshop makes sure of an empty workshop: at the chosen place, or beside
+// the state where the sandbox's user can get there, or in /var/tmp.
+func openWorkshop(chosen, state string, as *syscall.Credential) (*workshop, error) {
+	w := &workshop{dir: chosen, as: as}
+	if w.dir == "" {
+		ok, err := reachable(filepath.Dir(state), as)
+		if err != nil {
+			return nil, err
+		}
+		w.dir = filepath.Join(state, "workshop")
+		if !ok {
+			sum := sha256.Sum256([]byte(state))
+			w.dir = filepath.Join("/var/tmp", "mesh-builder-"+hex.EncodeToString(sum[:6]))
+		} else if err := os.Chmod(state, w.through()); err != nil {
+			return nil, fault.Wrap(fault.Unavailable, err, "open %q for the sandbox's user", state)
+		}
+	}
+	return w, effect.Do("builder.workshop.open", w.open)
+}
+
+// through is the mode of a folder that the sandbox's user must go through.
+func (w *workshop) through() fs.FileMode {
+	if w.as == nil {
+		return 0o700
+	}
+	return 0o711
+}
+
+func (w *workshop) open() error {
+	if err := os.MkdirAll(filepath.Dir(w.dir), 0o755); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+	}
+	if err := os.Mkdir(w.dir, w.through()); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+	}
+	info, err := os.Lstat(w.dir)
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || !ok || int(owner.Uid) != os.Geteuid() {
+		return fault.New(fault.Denied, "%q is not a folder of this user", w.dir).With("remove it, or choose another with --workshop")
+	}
+	if err := os.Chmod(w.dir, w.through()); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+	}
+	all, err := os.ReadDir(w.dir)
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "empty the workshop")
+	}
+	for _, e := range all {
+		if err := removeAll(filepath.Join(w.dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return w.writeEtc()
+}
+
+func (w *workshop) etc() string { return filepath.Join(w.dir, "etc") }
+
+// writeEtc writes what a sandbox sees in /etc: the same on every builder.
+func (w *workshop) writeEtc() error {
+	files := map[string]string{
+		"passwd":        "root:x:0:0:root:/:/bin/false\nbuild:x:1000:1000:build:/home/build:/bin/sh\n",
+		"group":         "root:x:0:\nbuild:x:1000:\n",
+		"hosts":         "127.0.0.1 localhost build\n::1 localhost build\n",
+		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+	}
+	if err := os.Mkdir(w.etc(), 0o755); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+	}
+	for name, text := range files {
+		path := filepath.Join(w.etc(), name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return fault.Wrap(fault.Unavailable, err, "make the workshop")
+		}
+		if err := os.Chmod(path, 0o644); err != nil {
+			return fault.Wrap(fault.Unavailable, err, "make the workshop")
+		}
+	}
+	if err := os.Chmod(w.etc(), 0o755); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+	}
+	return nil
+}
+
+// bench is the place of one build: the tree that the sandbox sees, and what was
+// packed of it, which the sandbox does not.
+type bench struct {
+	dir string
+	as  *syscall.Credential
+}
+
+// fresh is an empty bench.
+func (w *workshop) fresh(name string) (*bench, error) {
+	b := &bench{filepath.Join(w.dir, name), w.as}
+	err := effect.Do("builder.workshop.make", func() error {
+		if err := removeAll(b.dir); err != nil {
+			return err
+		}
+		for _, dir := range []string{b.dir, b.tree(), b.packed()} {
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				return err
+			}
+		}
+		return os.Chmod(b.dir, w.through())
+	})
+	if err != nil {
+		return nil, fault.Wrap(fault.Unavailable, err, "make a bench for %q", name)
+	}
+	return b, nil
+}
+
+func (b *bench) tree() string   { return filepath.Join(b.dir, "tree") }
+func (b *bench) packed() string { return filepath.Join(b.dir, "packed") }
+
+// clear removes the bench. What stays behind is removed at the next start.
+func (b *bench) clear() error {
+	return effect.Do("builder.workshop.clear", func() error { return removeAll(b.dir) })
+}
+
+// handOver gives the tree to the sandbox's user, with modes and times that do
+// not depend on who checked it out, when, or under which umask. It is called
+// before any command of the module has run: nothing moves while it walks.
+func (b *bench) handOver() error {
+	err := effect.Do("builder.workshop.handover", func() error {
+		return filepath.WalkDir(b.tree(), func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			return b.handOverOne(path, d)
+		})
+	})
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "hand the tree to the sandbox")
+	}
+	return nil
+}
+
+func (b *bench) handOverOne(path string, d fs.DirEntry) error {
+	if b.as != nil {
+		if err := os.Lchown(path, int(b.as.Uid), int(b.as.Gid)); err != nil {
+			return err
+		}
+	}
+	if d.Type()&fs.ModeSymlink == 0 {
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		mode := fs.FileMode(0o644)
+		if d.IsDir() || info.Mode()&0o100 != 0 {
+			mode = 0o755
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			return err
+		}
+	}
+	at := unix.NsecToTimespec(sandboxDate * int64(time.Second))
+	return unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+// removeAll removes path and all below it, folders without permissions included.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil {
+		return nil
+	}
+	open := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			return os.Chmod(p, 0o700)
+		}
+		return err
+	})
+	if open != nil && !errors.Is(open, fs.ErrNotExist) {
+		return fault.Wrap(fault.Unavailable, open, "remove %q", path)
+	}
+	if err := os.RemoveAll(path); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "remove %q", path)
+	}
+	return nil
+}
