@@ -137,6 +137,11 @@ func wrongBytes(e *Entry) error {
 // deliver puts what is wanted, in order.
 func (x *extraction) deliver(pull func() (*opening, error)) error {
 	c := cursor{pull: pull}
+	var err error
+	// The first frame is looked at before anything is put, a directory included.
+	if c.open, err = pull(); err != nil {
+		return err
+	}
 	for i := range x.stream.entries {
 		if !x.wanted[i] {
 			continue
@@ -148,28 +153,29 @@ func (x *extraction) deliver(pull func() (*opening, error)) error {
 			}
 			continue
 		}
-		begin, end := x.stream.content(i)
-		b, err := c.at(begin)
-		if err != nil {
-			return err
-		}
-		if int64(len(b)) >= e.Size {
-			err = x.put(*e, bytes.NewReader(b[:e.Size]))
-		} else {
-			err = x.putLarge(*e, &reader{cursor: &c, at: begin, end: end, entry: e, hash: sha256.New()})
-		}
-		if err != nil {
+		if err := x.deliverContent(&c, i); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// putLarge puts a file that comes in several frames and makes sure that all of it was right.
-func (x *extraction) putLarge(e Entry, r *reader) error {
-	if err := x.put(e, r); err != nil {
+// deliverContent puts one file. Of one that comes in several frames, it makes
+// sure that all was right, however much of it put has read.
+func (x *extraction) deliverContent(c *cursor, i int) error {
+	e := &x.stream.entries[i]
+	begin, end := x.stream.content(i)
+	b, err := c.at(begin)
+	if err != nil {
 		return err
 	}
-	_, err := io.Copy(io.Discard, r)
+	if int64(len(b)) >= e.Size {
+		return x.put(*e, bytes.NewReader(b[:e.Size]))
+	}
+	r := &reader{cursor: c, at: begin, end: end, entry: e, hash: sha256.New()}
+	if err := x.put(*e, r); err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, r)
 	return err
 }

@@ -84,8 +84,8 @@ func (idx Index) Size() int64 {
 	return n
 }
 
-// Mode is the permissions that an entry has on a machine. There are no others:
-// no setuid, no write access for more than the owner.
+// Mode is the permissions that a file or a directory has on a machine. There
+// are no others: no setuid, no write access for more than the owner.
 func (e Entry) Mode() fs.FileMode {
 	if e.Kind == Directory || e.Executable {
 		return 0o755

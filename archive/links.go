@@ -29,7 +29,7 @@ func checkTarget(target string) error {
 // checkLinks refuses a link that leads out of the tree by whatever way: alone,
 // or through other links of the archive. A link to nothing is allowed.
 func (idx Index) checkLinks() error {
-	f := follower{targets: map[string]string{}, ends: map[string]string{}}
+	f := follower{targets: map[string]string{}, ends: map[string]ending{}}
 	for i := range idx.Entries {
 		if e := &idx.Entries[i]; e.Kind == Link {
 			f.targets[e.Path] = e.Target
@@ -50,58 +50,68 @@ func (idx Index) checkLinks() error {
 // follower resolves links as the kernel would, on the index alone.
 type follower struct {
 	targets map[string]string // by the link's path
-	ends    map[string]string // links followed so far; "" while one is being followed
+	ends    map[string]ending // of the links followed so far
 	steps   int
 }
 
-// end is the path at which the link stops, "." for the folder itself.
-func (f *follower) end(link string, hops int) (string, error) {
-	if at, ok := f.ends[link]; ok {
-		if at == "" {
-			return "", fault.New(fault.Invalid, "the link leads back to itself")
+// ending is where a link leads.
+type ending struct {
+	at   string // "." for the folder itself; empty while the link is being followed
+	hops int    // links on the way, itself included
+}
+
+// end is where the link leads, reached through depth others.
+func (f *follower) end(link string, depth int) (ending, error) {
+	if e, ok := f.ends[link]; ok {
+		if e.at == "" {
+			return e, fault.New(fault.Invalid, "the link leads back to itself")
 		}
-		return at, nil
+		return e, nil
 	}
-	if hops > maxHops {
-		return "", fault.New(fault.Invalid, "more than %d links in a row", maxHops)
+	if depth >= maxHops {
+		return ending{}, tooManyHops()
 	}
-	f.ends[link] = ""
-	at := path.Dir(link)
+	f.ends[link] = ending{}
+	e := ending{at: path.Dir(link), hops: 1}
 	for name := range strings.SplitSeq(f.targets[link], "/") {
-		next, err := f.step(at, name, hops)
+		next, err := f.step(e.at, name, depth)
 		if err != nil {
-			return "", err
+			return e, err
 		}
-		at = next
+		e.at = next.at
+		if e.hops += next.hops; e.hops > maxHops {
+			return e, tooManyHops()
+		}
 	}
-	f.ends[link] = at
-	return at, nil
+	f.ends[link] = e
+	return e, nil
+}
+
+func tooManyHops() error {
+	return fault.New(fault.Invalid, "the link leads through more than %d links", maxHops)
 }
 
 // step is where one element of a target leads from a directory.
-func (f *follower) step(at, name string, hops int) (string, error) {
+func (f *follower) step(at, name string, depth int) (ending, error) {
 	if f.steps++; f.steps > maxSteps {
-		return "", fault.New(fault.Invalid, "the links of the archive are too long to follow")
+		return ending{}, fault.New(fault.Invalid, "the links of the archive are too long to follow")
 	}
 	switch name {
 	case "", ".":
-		return at, nil
+		return ending{at: at}, nil
 	case "..":
 		if at == "." {
-			return "", fault.New(fault.Invalid, "the link leads out of the folder").
+			return ending{}, fault.New(fault.Invalid, "the link leads out of the folder").
 				With("a link in an archive points into the same archive")
 		}
-		return path.Dir(at), nil
+		return ending{at: path.Dir(at)}, nil
 	}
-	next := name
-	if at != "." {
-		next = at + "/" + name
-	}
+	next := join(at, name)
 	if len(next) > MaxPath {
-		return "", fault.New(fault.Invalid, "the link leads to a path of more than %d bytes", MaxPath)
+		return ending{}, fault.New(fault.Invalid, "the link leads to a path of more than %d bytes", MaxPath)
 	}
 	if _, ok := f.targets[next]; ok {
-		return f.end(next, hops+1)
+		return f.end(next, depth+1)
 	}
-	return next, nil
+	return ending{at: next}, nil
 }

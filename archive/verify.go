@@ -23,11 +23,11 @@ type What string
 
 // The ways.
 const (
-	Missing         What = "missing"          // there is nothing, or what holds it is no directory
-	WrongKind       What = "wrong kind"       // a link where a file should be, and the like
-	WrongContent    What = "wrong content"    // other bytes, or another number of them
-	WrongExecutable What = "wrong executable" // its owner may execute it and should not, or the reverse
-	WrongTarget     What = "wrong target"     // a link that points elsewhere
+	Missing      What = "missing"       // there is nothing, or what holds it is no directory
+	WrongKind    What = "wrong kind"    // a link where a file should be, and the like
+	WrongContent What = "wrong content" // other bytes, or another number of them
+	WrongMode    What = "wrong mode"    // other permissions, the executable bit among them
+	WrongTarget  What = "wrong target"  // a link that points elsewhere
 )
 
 // Difference is one entry that is not as the index has it.
@@ -88,7 +88,7 @@ func gather(entries []Entry, found []*Difference) []Difference {
 		if d == nil {
 			continue
 		}
-		if e.Kind == Directory {
+		if e.Kind == Directory && d.What != WrongMode {
 			gone[e.Path] = true
 		}
 		all = append(all, *d)
@@ -125,17 +125,13 @@ func (v *verifier) look(ctx context.Context, e *Entry) (*Difference, error) {
 	if have := kindOf(info.Mode()); have != string(e.Kind) {
 		return &Difference{e.Path, WrongKind, string(e.Kind), have}, nil
 	}
-	switch e.Kind {
-	case Link:
+	if e.Kind == Link {
 		return v.lookLink(parent, name, e)
-	case File:
-		if d := e.lookInfo(info); d != nil {
-			return d, nil
-		}
-		return v.lookFile(ctx, parent, name, e)
-	case Directory:
 	}
-	return nil, nil
+	if d := e.lookInfo(info); d != nil || e.Kind == Directory {
+		return d, nil
+	}
+	return v.lookFile(ctx, parent, name, e)
 }
 
 func (v *verifier) lookLink(parent *os.Root, name string, e *Entry) (*Difference, error) {
@@ -151,11 +147,11 @@ func (v *verifier) lookLink(parent *os.Root, name string, e *Entry) (*Difference
 
 // lookInfo is what can be seen without reading.
 func (e *Entry) lookInfo(info fs.FileInfo) *Difference {
-	if info.Size() != e.Size {
+	if e.Kind == File && info.Size() != e.Size {
 		return &Difference{e.Path, WrongContent, fmt.Sprintf("%d bytes", e.Size), fmt.Sprintf("%d bytes", info.Size())}
 	}
-	if have := info.Mode()&0o100 != 0; have != e.Executable {
-		return &Difference{e.Path, WrongExecutable, executable(e.Executable), executable(have)}
+	if have := info.Mode() &^ fs.ModeDir; have != e.Mode() {
+		return &Difference{e.Path, WrongMode, e.Mode().String(), have.String()}
 	}
 	return nil
 }
@@ -211,11 +207,4 @@ func kindOf(mode fs.FileMode) string {
 		return string(Link)
 	}
 	return called(mode)
-}
-
-func executable(yes bool) string {
-	if yes {
-		return "executable"
-	}
-	return "not executable"
 }
