@@ -12,7 +12,10 @@ import (
 	"noxmesh/internal/fault"
 )
 
-var errLost = errors.New("the connection to the broker was lost")
+var (
+	errLost = errors.New("the connection to the broker was lost")
+	errYet  = errors.New("not connected yet")
+)
 
 // Conn is one user's connection, for as long as the program runs.
 type Conn struct {
@@ -40,7 +43,7 @@ func Dial(ctx context.Context, c Config) (*Conn, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	conn := &Conn{logger: c.Logger, changed: make(chan struct{}, 1), closed: make(chan struct{})}
+	conn := &Conn{logger: c.Logger, changed: make(chan struct{}, 1), closed: make(chan struct{}), why: errYet}
 	conn.life, conn.end = context.WithCancel(context.WithoutCancel(ctx))
 	conn.session, conn.lose = context.WithCancel(conn.life)
 	conn.lose()

@@ -53,8 +53,13 @@ func (s Seed) Public() (string, error) {
 	return pair.PublicKey()
 }
 
-// ValidPublic reports whether this is the public half of a user's key.
-func ValidPublic(public string) bool { return nkeys.IsValidPublicUserKey(public) }
+// ValidPublic reports whether this is the one way to write the public half of a
+// user's key: the library alone would take more characters behind it.
+func ValidPublic(public string) bool {
+	return len(public) == publicLength && nkeys.IsValidPublicUserKey(public)
+}
+
+const publicLength = 56
 
 func (s Seed) pair() (nkeys.KeyPair, error) {
 	prefix, _, err := nkeys.DecodeSeed([]byte(s))
