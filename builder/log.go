@@ -3,6 +3,7 @@ package builder
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +16,6 @@ const (
 	logHead  = 768 << 10
 	logTail  = 256 << 10
 	logPiece = 8 << 10
-	lastSize = 2 << 10
 )
 
 // logbook is a build's log as people read it: valid UTF-8, and bounded. The
@@ -71,7 +71,12 @@ func (l *logbook) add(p []byte) {
 }
 
 // Step writes a step's heading.
-func (l *logbook) Step(name, what string) { l.line("== " + name + ": " + what) }
+func (l *logbook) Step(name, what string) {
+	if what != "" {
+		what = ": " + what
+	}
+	l.line("== " + name + what)
+}
 
 // Done writes how long a step took.
 func (l *logbook) Done(name string, took time.Duration) {
@@ -148,20 +153,29 @@ func (l *logbook) Text() []byte {
 	return bytes.Clone(l.text)
 }
 
-// Last is the last lines, for whoever will not read the whole log.
-func (l *logbook) Last() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := l.text[max(0, len(l.text)-lastSize):]
-	all = append(bytes.Clone(all), l.tail...)
-	all = append(all, bytes.ToValidUTF8(l.pending, []byte("\uFFFD"))...)
-	if over := len(all) - lastSize; over > 0 {
-		all = all[lineStart(all, over):]
+// lastBytes passes output on and remembers its last lines.
+type lastBytes struct {
+	w    io.Writer
+	last []byte
+}
+
+const lastSize = 2 << 10
+
+func (l *lastBytes) Write(p []byte) (int, error) {
+	l.last = append(l.last, p...)
+	if over := len(l.last) - lastSize; over > lastSize {
+		l.last = append(l.last[:0], l.last[over:]...)
 	}
-	for len(all) > 0 && !utf8.RuneStart(all[0]) {
-		all = all[1:]
+	return l.w.Write(p)
+}
+
+// lines is the last lines, valid UTF-8.
+func (l *lastBytes) lines() string {
+	last := bytes.ToValidUTF8(l.last, []byte("\uFFFD"))
+	if over := len(last) - lastSize; over > 0 {
+		last = last[lineStart(last, over):]
 	}
-	return strings.TrimRight(string(all), "\n")
+	return strings.TrimSpace(string(last))
 }
 
 // runeEnd is where the last whole character of p ends.

@@ -14,15 +14,9 @@ import (
 	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/git"
 	"noxmesh/manifest"
 )
-
-// Source is where the module's source comes from.
-type Source interface {
-	// Checkout puts the folder as it is at the commit into dir, which is empty,
-	// and gives the folder's tree. Called once per build.
-	Checkout(ctx context.Context, url, commit, folder, dir string) (tree string, err error)
-}
 
 // Platform is what this builder builds for.
 const Platform = runtime.GOOS + "/" + runtime.GOARCH
@@ -30,7 +24,7 @@ const Platform = runtime.GOOS + "/" + runtime.GOARCH
 // order is one request on its way through the steps.
 type order struct {
 	request   build.Request
-	source    Source
+	git       *git.Git
 	registry  Registry
 	bench     *bench
 	sandbox   *sandbox // nil where there is none
@@ -70,6 +64,9 @@ func (o *order) run(ctx context.Context) (*made, *ending) {
 	}
 	defer end(nil)
 	if err != nil {
+		if full := enoughFree(o.bench.dir, o.limits); full != nil && context.Cause(ctx) == nil {
+			err = environment("%s", full) // whatever else it looks like
+		}
 		return nil, judge(ctx, o.step, err)
 	}
 	return result, nil
@@ -106,12 +103,16 @@ func (o *order) clone(ctx context.Context, _ *made) error {
 	if err := o.acceptable(); err != nil {
 		return err
 	}
-	tree, err := o.source.Checkout(ctx, o.request.Repository, o.request.Commit, o.request.Folder, o.bench.tree())
+	r := o.request
+	checked, err := o.git.Checkout(ctx, git.Order{URL: r.Repository, Commit: r.Commit, Folder: r.Folder}, o.bench.tree())
 	if err != nil {
 		return err
 	}
-	if tree != o.request.Tree {
-		return failed(build.StepClone, "the tree at commit %s is %s, and the request names %s", o.request.Commit, tree, o.request.Tree)
+	if checked.Tree != r.Tree {
+		return failed(build.StepClone, "the tree at commit %s is %s, and the request names %s", r.Commit, checked.Tree, r.Tree)
+	}
+	for _, path := range checked.Submodules {
+		o.log.Note("submodule %s is left out", path)
 	}
 	if err := o.readManifest(); err != nil {
 		return err
@@ -197,21 +198,18 @@ func (o *order) commands(ctx context.Context, all [][]string) error {
 	}
 	for _, argv := range all {
 		o.log.Command(argv)
-		began := time.Now()
+		began, said := time.Now(), &lastBytes{w: o.log}
 		code, err := o.sandbox.run(ctx, command{
 			argv: argv,
 			tree: o.bench.tree(),
 			most: min(time.Duration(o.request.Limit)*time.Second, o.limits.Longest),
-			out:  o.log,
+			out:  said,
 		})
 		if err != nil {
 			return err
 		}
 		if code != 0 {
-			if err := enoughFree(o.bench.dir, o.limits); err != nil {
-				return environment("%s", err)
-			}
-			return &exited{argv, code, o.log.Last()}
+			return &exited{argv, code, said.lines()}
 		}
 		o.log.Note("# %s", shortly(time.Since(began)))
 	}
@@ -236,4 +234,4 @@ func (e *exited) short() string {
 	return fmt.Sprintf("%q ended with status %d", words, e.code)
 }
 
-func (e *exited) Error() string { return e.short() + "\n" + e.last }
+func (e *exited) Error() string { return strings.TrimSpace(e.short() + "\n" + e.last) }

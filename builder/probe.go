@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/fnv"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -65,13 +66,13 @@ func probe(ctx context.Context, w *workshop, limits Limits) (*sandbox, error) {
 func (s *sandbox) try(ctx context.Context, tree string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	log := &logbook{}
-	code, err := s.run(ctx, command{argv: []string{"/bin/sh", "-c", "echo >probe && rm probe"}, tree: tree, most: time.Minute, out: log})
+	said := &lastBytes{w: io.Discard}
+	code, err := s.run(ctx, command{argv: []string{"/bin/sh", "-c", "echo >probe && rm probe"}, tree: tree, most: time.Minute, out: said})
 	if err != nil {
 		return err
 	}
 	if code != 0 {
-		return fault.New(fault.Unavailable, "a sandbox cannot write to its tree: %s", log.Last()).With("%s", remedy)
+		return fault.New(fault.Unavailable, "a sandbox cannot write to its tree: %s", said.lines()).With("%s", remedy)
 	}
 	return nil
 }

@@ -21,9 +21,24 @@ type fileMade struct {
 }
 
 func (o *order) derive() (manifest.Built, error) {
-	return manifest.Built{}, fault.New(fault.Broken, "not there")
+	m, r := o.manifest, o.request
+	b := manifest.Built{
+		Format: 1, Module: m.Module, Summary: m.Summary, Provides: m.Provides, Requires: m.Requires, Claims: m.Claims, Settings: m.Settings,
+		Built: manifest.Provenance{Commit: r.Commit, Tree: r.Tree, Platform: r.Platform, Closure: r.Closure},
+	}
+	for _, x := range m.Resources {
+		y := manifest.BuiltResource{ID: x.ID, Type: x.Type, Path: x.Path, Mode: x.Mode, Content: x.Content, Target: x.Target}
+		if x.From != "" {
+			y.Digest, y.Size = o.packed.files[x.From].Digest, o.packed.files[x.From].Size
+		}
+		if x.Artifact != "" {
+			y.Digest = o.packed.archives[x.Artifact]
+		}
+		b.Resources = append(b.Resources, y)
+	}
+	return b, nil
 }
 
-func (b *builder) gitSource() Source { return nil }
-
-func (b *builder) meshRegistry(build.Request) Registry { return nil }
+func (b *builder) meshRegistry(build.Request) (Registry, error) {
+	return nil, fault.New(fault.Broken, "not there")
+}

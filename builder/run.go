@@ -8,6 +8,7 @@ import (
 	"noxmesh/internal/bus"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/git"
 )
 
 // Run takes build requests until ctx ends. Two with one state folder: the
@@ -29,7 +30,7 @@ func Run(ctx context.Context, c Config) (err error) {
 	}
 	defer connection.Close()
 	b.caller.link = connection
-	b.source, b.registry = b.gitSource(), b.meshRegistry
+	b.registry = b.meshRegistry
 	b.log.Info("builder is up", "builder", b.caller.me.Builder, "mesh", b.caller.me.Mesh, "platform", Platform, "workshop", b.workshop.dir)
 	return b.loop(ctx)
 }
@@ -70,8 +71,13 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 	if ctx.Err() != nil {
 		return nil, fault.Wrap(fault.Unavailable, ctx.Err(), "try a sandbox")
 	}
+	sandboxErr := err
+	b.git, err = git.New(git.Config{Home: s.path("git"), Allow: git.Allow{Hosts: c.PlainHosts, Folders: c.FileFolders}})
 	if err != nil {
-		b.why = bounded(said(err))
+		return nil, err
+	}
+	if sandboxErr != nil {
+		b.why = bounded(said(sandboxErr))
 		b.log.Warn("modules with commands cannot be built here", "why", b.why)
 	}
 	return b, nil

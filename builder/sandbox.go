@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
@@ -56,6 +57,9 @@ func (s *sandbox) run(ctx context.Context, c command) (int, error) {
 	// The kernel ends a sandbox with the thread that began it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if err := keepFilesHere(); err != nil {
+		return 0, err
+	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		return 0, fault.Wrap(fault.Unavailable, err, "make a sandbox")
@@ -84,6 +88,25 @@ func (s *sandbox) run(ctx context.Context, c command) (int, error) {
 	return s.ended(ctx, read, last)
 }
 
+// keepFilesHere lets no open file go into a sandbox. Go's own never do, but
+// whoever started the builder may have left it some.
+func keepFilesHere() error {
+	err := unix.CloseRange(3, math.MaxInt32, unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil {
+		return nil
+	}
+	all, err := os.ReadDir("/proc/self/fd") // a kernel before 5.11
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "close what a sandbox must not have")
+	}
+	for _, e := range all {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+	return nil
+}
+
 // ended reads what bwrap said of its child, and waits until nothing of it is left.
 func (s *sandbox) ended(ctx context.Context, read *os.File, last *lastBytes) (int, error) {
 	if err := read.SetReadDeadline(time.Now().Add(settleTime)); err != nil {
@@ -104,7 +127,7 @@ func (s *sandbox) ended(ctx context.Context, read *os.File, last *lastBytes) (in
 	case readErr != nil:
 		return 0, fault.Wrap(fault.Unavailable, readErr, "read how the sandbox ended")
 	}
-	why := strings.TrimSpace(string(last.bytes()))
+	why := last.lines()
 	if why == "" {
 		why = "it was killed"
 	}
@@ -148,22 +171,6 @@ func parseStatus(said []byte) status {
 	}
 	return all
 }
-
-// lastBytes passes output on and remembers its end.
-type lastBytes struct {
-	w    io.Writer
-	last []byte
-}
-
-func (l *lastBytes) Write(p []byte) (int, error) {
-	l.last = append(l.last, p...)
-	if over := len(l.last) - 512; over > 0 {
-		l.last = append(l.last[:0], l.last[over:]...)
-	}
-	return l.w.Write(p)
-}
-
-func (l *lastBytes) bytes() []byte { return l.last }
 
 // inside is the script that is between bwrap and the command: it takes the
 // limits on, so that neither can the builder's own be in the way nor can the

@@ -19,6 +19,7 @@ import (
 //	joined.json            what the mesh said when it joined
 //	answers/REQUEST.json   answers whose receipt has not come
 //	answers/REQUEST.log    and their logs
+//	git/                   git's home: known_hosts and what it fetches
 //	workshop/              builds; emptied at every start
 type state struct{ dir string }
 

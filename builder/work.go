@@ -10,6 +10,7 @@ import (
 
 	"noxmesh/delivery/build"
 	"noxmesh/document"
+	"noxmesh/internal/git"
 	"noxmesh/link"
 )
 
@@ -27,8 +28,8 @@ type builder struct {
 	workshop *workshop
 	sandbox  *sandbox // nil where there is none
 	why      string   // then: why
-	source   Source
-	registry func(build.Request) Registry
+	git      *git.Git
+	registry func(build.Request) (Registry, error)
 	log      *slog.Logger
 
 	sent  map[string]int64 // of the logs whose answers have no receipt: how much of each is away
@@ -109,8 +110,12 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 	if err != nil {
 		return nil, environment("%s", said(err))
 	}
+	registry, err := b.registry(g.request)
+	if err != nil {
+		return nil, environment("%s", said(err))
+	}
 	o := &order{
-		request: g.request, source: b.source, registry: b.registry(g.request), bench: bench,
+		request: g.request, git: b.git, registry: registry, bench: bench,
 		sandbox: b.sandbox, noSandbox: b.why, limits: b.config.Limits, log: log,
 	}
 	building, end := context.WithCancelCause(ctx)
@@ -125,7 +130,8 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 	_ = group.Wait() // it has no error of its own
 	end(nil)
 	if ended != nil {
-		log.Note("== %s: %s", ended.outcome, ended)
+		why, _, _ := strings.Cut(ended.Error(), "\n")
+		log.Note("== %s: %s", ended.outcome, why)
 	}
 	if err := bench.clear(); err != nil {
 		b.log.Warn("a bench stays until the next start", "why", err)
