@@ -146,7 +146,7 @@ func (r JoinRequest) checkSaid() error {
 		return fault.New(fault.Invalid, "join request: it speaks %d formats, want 1 to 32", len(r.Speaks))
 	}
 	for _, f := range r.Speaks {
-		if f < 1 {
+		if f < 1 || f > 1<<16 {
 			return fault.New(fault.Invalid, "join request: format %d does not exist", f)
 		}
 	}

@@ -168,7 +168,8 @@ func read[T any](what, prefix, text string) (T, error) {
 	case text == "":
 		return nothing, fault.New(fault.Invalid, "%s: nothing is there", what).With("it begins with %s", prefix)
 	case len(text) > tokenLimit:
-		return nothing, fault.New(fault.Invalid, "%s: %d characters, no %s is longer than %d", what, len(text), what, tokenLimit)
+		return nothing, fault.New(fault.Invalid, "%s: %d characters, no %s is longer than %d", what, len(text), what, tokenLimit).
+			With("copy the one word that begins with %s", prefix)
 	case strings.ContainsAny(text, " \t\r\n"):
 		return nothing, fault.New(fault.Invalid, "%s: there is white space inside", what).
 			With("it is one word; a terminal may have broken it into lines")
