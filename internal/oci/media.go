@@ -1,0 +1,81 @@
+package oci
+
+import (
+	"noxmesh/document"
+	"noxmesh/internal/fault"
+)
+
+// The media types that the mesh publishes. A manifest is an OCI image manifest
+// whose config is the built manifest.
+const (
+	MediaManifest = "application/vnd.oci.image.manifest.v1+json"
+	MediaBuilt    = "application/vnd.mesh.built.v1+json"       // config: the built manifest; also the artifact type
+	MediaIndex    = "application/vnd.mesh.index.v1+json+zstd"  // layer: an archive's index
+	MediaArchive  = "application/vnd.mesh.archive.v1.tar+zstd" // layer: an archive's bytes
+	MediaFile     = "application/vnd.mesh.file.v1"             // layer: one file
+	MediaLog      = "application/vnd.mesh.log.v1"              // layer: a build's log
+)
+
+// Descriptor names one blob.
+type Descriptor struct {
+	MediaType   string            `json:"mediaType"`
+	Digest      document.Digest   `json:"digest"`
+	Size        int64             `json:"size"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// Manifest is what one build published: its blobs are there before it is.
+type Manifest struct {
+	SchemaVersion int               `json:"schemaVersion"` // 2; set by Encode
+	MediaType     string            `json:"mediaType"`     // MediaManifest; set by Encode
+	ArtifactType  string            `json:"artifactType,omitempty"`
+	Config        Descriptor        `json:"config"`
+	Layers        []Descriptor      `json:"layers"`
+	Annotations   map[string]string `json:"annotations,omitempty"`
+}
+
+// manifestLimits is what is read of a manifest before it has been looked at.
+func manifestLimits() document.Limits { return document.Limits{Bytes: 4 << 20, Depth: 8} }
+
+// Encode is the manifest's bytes and their digest: the same for the same
+// manifest, wherever it is made.
+func (m Manifest) Encode() ([]byte, document.Digest, error) {
+	m.SchemaVersion, m.MediaType = 2, MediaManifest
+	if m.Layers == nil {
+		m.Layers = []Descriptor{}
+	}
+	for _, d := range append([]Descriptor{m.Config}, m.Layers...) {
+		if err := d.check(); err != nil {
+			return nil, "", err
+		}
+	}
+	b, err := document.Canonical(m)
+	if err != nil {
+		return nil, "", fault.Add(err, "encoding a manifest")
+	}
+	return b, document.Sum(b), nil
+}
+
+func (d Descriptor) check() error {
+	if !d.Digest.Valid() || d.Size < 0 || d.MediaType == "" {
+		return fault.New(fault.Invalid, "a manifest names a blob without its digest, size or media type: %q, %d, %q", d.Digest, d.Size, d.MediaType)
+	}
+	return nil
+}
+
+// decodeManifest reads a manifest and refuses what could be read as another kind of document.
+func decodeManifest(b []byte) (Manifest, error) {
+	m, err := document.Decode[Manifest]("manifest", b, manifestLimits())
+	if err != nil {
+		return Manifest{}, err
+	}
+	if m.SchemaVersion != 2 || m.MediaType != MediaManifest {
+		return Manifest{}, fault.New(fault.Invalid, "a manifest of version %d and type %q: want 2 and %s", m.SchemaVersion, m.MediaType, MediaManifest)
+	}
+	for _, d := range append([]Descriptor{m.Config}, m.Layers...) {
+		if err := d.check(); err != nil {
+			return Manifest{}, err
+		}
+	}
+	return m, nil
+}

@@ -1,0 +1,124 @@
+package registry
+
+import (
+	"context"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+
+	"github.com/distribution/distribution/v3/configuration"
+	"github.com/distribution/distribution/v3/registry/handlers"
+	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem" // the one driver
+	"github.com/sirupsen/logrus"
+
+	"noxmesh/internal/fault"
+	"noxmesh/internal/oci"
+)
+
+// Config is what a registry is made of.
+type Config struct {
+	Dir       string                              // where it keeps everything; made when missing
+	Secret    []byte                              // signs the state of uploads; the same after a restart
+	Authorize func(context.Context, Access) error // nil means yes; a fault.Denied means no
+	MaxBlob   int64                               // bytes of one blob; 4 GiB where zero
+}
+
+// Registry serves /v2/….
+type Registry struct {
+	cfg    Config
+	app    *handlers.App
+	cancel context.CancelFunc
+	writes sync.RWMutex // held to read by every write, to write by Still
+}
+
+// New is the registry in cfg.Dir, with all that an earlier one stored there.
+func New(cfg Config) (*Registry, error) {
+	switch {
+	case cfg.Dir == "":
+		return nil, fault.New(fault.Invalid, "the registry has no folder")
+	case len(cfg.Secret) < 16:
+		return nil, fault.New(fault.Invalid, "the registry's secret has %d bytes: want at least 16", len(cfg.Secret))
+	case cfg.Authorize == nil:
+		return nil, fault.New(fault.Broken, "a registry that nobody guards")
+	}
+	if cfg.MaxBlob == 0 {
+		cfg.MaxBlob = 4 << 30
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fault.Wrap(fault.Unknown, err, "making %q", cfg.Dir)
+	}
+	logrus.SetOutput(io.Discard) // it logs each 404; what matters comes back as an answer
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Registry{cfg: cfg, app: handlers.NewApp(ctx, settings(cfg)), cancel: cancel}, nil
+}
+
+// settings is the configuration of the registry behind. There is no cache of
+// what exists: what is gone from the disk is gone from the next answer.
+func settings(cfg Config) *configuration.Configuration {
+	c := &configuration.Configuration{
+		Version: "0.1",
+		Storage: configuration.Storage{
+			"filesystem": configuration.Parameters{"rootdirectory": cfg.Dir},
+			"maintenance": configuration.Parameters{"uploadpurging": map[any]any{
+				"enabled": true, "age": "24h", "interval": "1h", "dryrun": false,
+			}},
+			"delete":   configuration.Parameters{"enabled": false},
+			"redirect": configuration.Parameters{"disable": true},
+		},
+	}
+	c.HTTP.Secret = hex.EncodeToString(cfg.Secret)
+	c.HTTP.RelativeURLs = true // no answer depends on the Host header
+	return c
+}
+
+// Close ends what runs in the background. Requests must have ended before.
+func (g *Registry) Close() error {
+	err := g.app.Shutdown()
+	g.cancel()
+	if err != nil {
+		return fault.Wrap(fault.Unknown, err, "closing the registry")
+	}
+	return nil
+}
+
+// Still runs f while no write is under way, and holds new ones back until it is
+// done: what is unreferenced then stays so.
+func (g *Registry) Still(f func() error) error {
+	g.writes.Lock()
+	defer g.writes.Unlock()
+	return f()
+}
+
+// ServeHTTP answers what is asked by somebody who may ask it.
+func (g *Registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	access, err := route(r)
+	if err == nil {
+		user, password, ok := r.BasicAuth()
+		access.User, access.Password = user, oci.Secret(password)
+		access.RequestID = r.Header.Get(oci.RequestHeader)
+		if !ok {
+			w.Header().Set("WWW-Authenticate", `Basic realm="mesh"`)
+			answer(w, http.StatusUnauthorized, "UNAUTHORIZED", "who asks?")
+			return
+		}
+		err = g.cfg.Authorize(r.Context(), access)
+	}
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	if access.Verb != Write {
+		g.app.ServeHTTP(w, r)
+		return
+	}
+	if r.ContentLength > g.cfg.MaxBlob {
+		answer(w, http.StatusRequestEntityTooLarge, "SIZE_INVALID", "the blob is too big")
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, g.cfg.MaxBlob)
+	g.writes.RLock()
+	defer g.writes.RUnlock()
+	g.app.ServeHTTP(w, r)
+}
