@@ -14,7 +14,8 @@ import (
 
 // Extract gives put the entries that want asks for, in order, one at a time,
 // each with its content (empty for a directory and a link). It fetches the
-// frames that hold those contents and no others.
+// frames that hold those contents and no others; where everything is asked for,
+// it fetches the whole blob, and no byte of it may be other than the index makes it.
 //
 // The index is the authority: it must be the one that was declared. A frame is
 // not looked into before its digest, nor used before all of it is what the index
@@ -30,12 +31,14 @@ func Extract(ctx context.Context, idx Index, src Source, want func(Entry) bool, 
 		return fault.Add(err, "extract")
 	}
 	x := extraction{stream: newStream(idx.Entries), put: put, wanted: make([]bool, len(idx.Entries))}
-	content := false
+	x.all = true
+	fetched := false
 	for i := range idx.Entries {
 		x.wanted[i] = want(idx.Entries[i])
-		content = content || x.wanted[i] && idx.Entries[i].Size > 0
+		x.all = x.all && x.wanted[i]
+		fetched = fetched || x.wanted[i] && idx.Entries[i].Size > 0
 	}
-	if !content {
+	if !fetched && !x.all {
 		return x.deliver(func() (*opening, error) { return nil, nil })
 	}
 	frames, err := readTable(ctx, src, x.stream)
@@ -58,6 +61,7 @@ func Extract(ctx context.Context, idx Index, src Source, want func(Entry) bool, 
 type extraction struct {
 	stream  *stream
 	wanted  []bool
+	all     bool // everything is wanted
 	decoder *zstd.Decoder
 	put     func(Entry, io.Reader) error
 }
@@ -69,10 +73,14 @@ type opening struct {
 	plain, packed []byte
 }
 
-// needed is the numbers of the frames that hold content that is wanted.
+// needed is the numbers of the frames that hold content that is wanted, or of all.
 func (x *extraction) needed(frames []frame) []int {
 	var needed []int
 	for n := range frames {
+		if x.all {
+			needed = append(needed, n)
+			continue
+		}
 		for piece := range x.stream.pieces(frames[n].span) {
 			if piece.part == content && x.wanted[piece.entry] {
 				needed = append(needed, n)
@@ -157,7 +165,7 @@ func (x *extraction) deliver(pull func() (*opening, error)) error {
 			return err
 		}
 	}
-	return nil
+	return c.drain()
 }
 
 // deliverContent puts one file. Of one that comes in several frames, it makes

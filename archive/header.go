@@ -129,6 +129,7 @@ func ascii(s string) string {
 
 // octal fills field with n in octal digits and a final NUL.
 func octal(field []byte, n int64) {
+	field[len(field)-1] = 0
 	for i := len(field) - 2; i >= 0; i-- {
 		field[i] = byte('0' + n&7)
 		n >>= 3

@@ -29,6 +29,16 @@ func (c *cursor) at(place int64) ([]byte, error) {
 	return c.open.plain[place-c.open.begin:], nil
 }
 
+// drain waits for the frames that are left, so that they too have been held against the index.
+func (c *cursor) drain() error {
+	for {
+		open, err := c.pull()
+		if open == nil || err != nil {
+			return err
+		}
+	}
+}
+
 // reader is the content of a file that lies in several frames. Where the bytes
 // are not the index's, it fails instead of giving the last of them.
 type reader struct {
