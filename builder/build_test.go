@@ -6,6 +6,7 @@ import (
 
 	"noxmesh/delivery/build"
 	"noxmesh/document"
+	"noxmesh/internal/oci"
 )
 
 const siteManifest = `{
@@ -64,21 +65,32 @@ func TestABuildIsMadePublishedAndAnswered(t *testing.T) {
 }
 
 // checkPublished holds the answer against the registry: whatever it names is there.
-func checkPublished(t *testing.T, m *memory, a build.Answer) {
+func checkPublished(t *testing.T, r *testRegistry, a build.Answer) {
 	t.Helper()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, ok := m.manifests[a.Published]; !ok {
-		t.Errorf("the manifest %s is not there", a.Published)
+	m, err := r.client.PullManifest(t.Context(), "site", a.Published)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Config.MediaType != oci.MediaBuilt || m.Config.Digest != a.Build {
+		t.Errorf("the manifest's config is %+v, and the build %s", m.Config, a.Build)
+	}
+	there := map[document.Digest]int64{m.Config.Digest: m.Config.Size}
+	for _, l := range m.Layers {
+		there[l.Digest] = l.Size
+	}
+	for d, size := range there {
+		if ok, err := r.client.HasBlob(t.Context(), "site", d, size); err != nil || !ok {
+			t.Errorf("blob %s: %v, %v", d, ok, err)
+		}
 	}
 	for d, size := range a.Where.Blobs {
-		if int64(len(m.blobs[d])) != size {
-			t.Errorf("blob %s has %d bytes, want %d", d, len(m.blobs[d]), size)
+		if there[d] != size {
+			t.Errorf("file %s of %d bytes is not in the manifest", d, size)
 		}
 	}
 	for d, p := range a.Where.Archives {
-		if int64(len(m.blobs[p.Index])) != p.IndexSize || int64(len(m.blobs[p.Blob])) != p.Size {
-			t.Errorf("archive %s is not there whole", d)
+		if there[p.Index] != p.IndexSize || there[p.Blob] != p.Size {
+			t.Errorf("archive %s is not in the manifest", d)
 		}
 	}
 	for _, r := range a.Manifest.Resources {
@@ -182,7 +194,7 @@ func TestHowABuildEnds(t *testing.T) {
 			if a.Outcome != c.outcome || a.Step != c.step || a.Tests != c.tests || !strings.Contains(a.Why, c.why) {
 				t.Errorf("%q at %q, tests %q, why %q\nwant %q at %q, tests %q, why %q\n%s", a.Outcome, a.Step, a.Tests, a.Why, c.outcome, c.step, c.tests, c.why, log)
 			}
-			if a.Outcome != build.OutcomeBuilt && (len(rig.registry.manifests) > 0 || len(rig.registry.blobs) > 0 || a.Manifest != nil) {
+			if a.Outcome != build.OutcomeBuilt && (rig.registry.written() > 0 || a.Manifest != nil) {
 				t.Error("something of it was published")
 			}
 			if document.Sum([]byte(log)) != a.Log {

@@ -77,6 +77,9 @@ func (c *caller) grant(answer link.WorkAnswer) (*grant, error) {
 	if request.Mesh != c.me.Mesh {
 		return nil, fault.New(fault.Denied, "a build request of mesh %q, this is %q", request.Mesh, c.me.Mesh)
 	}
+	if !requestPattern.MatchString(request.ID) { // it becomes a file's name here
+		return nil, fault.New(fault.Invalid, "a build request with the id %q", request.ID)
+	}
 	if answer.Lease <= 0 {
 		return nil, fault.New(fault.Invalid, "a build request with a lease of %d seconds", answer.Lease)
 	}

@@ -3,8 +3,6 @@ package builder
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -19,6 +17,8 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git/gitserve"
+	"noxmesh/internal/oci"
+	"noxmesh/internal/oci/registry"
 	"noxmesh/link"
 	"noxmesh/manifest"
 )
@@ -246,10 +246,12 @@ func (c *controller) receipt(request, stop string) link.Envelope {
 	return c.seal(link.TypeReceipt, link.Receipt{Format: link.Format, Mesh: testMesh, To: testBuilder, For: request, At: 1, Stop: stop})
 }
 
-func (c *controller) ask(r build.Request) {
+func (r *rig) ask(q build.Request) {
+	c := r.controller
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.queue = append(c.queue, r)
+	q.Registry = r.registry.server.URL // no part of its identity
+	c.queue = append(c.queue, q)
 }
 
 // wait is the answer to a request, once it is there.
@@ -277,50 +279,67 @@ func (c *controller) logOf(r build.Request) string {
 	return c.log[r.ID]
 }
 
-// memory is a registry in memory that holds what a real one would check.
-type memory struct {
-	mu        sync.Mutex // guards what follows
-	blobs     map[document.Digest][]byte
-	manifests map[document.Digest][]Layer
-	down      error
+const testSecret = "the builder's secret"
+
+// testRegistry is a real one. It knows only this builder, and only while it
+// names a request.
+type testRegistry struct {
+	server *httptest.Server
+	client *oci.Client
+
+	mu     sync.Mutex // guards what follows
+	writes []registry.Access
 }
 
-func (m *memory) PushBlob(_ context.Context, d document.Digest, size int64, body io.ReadSeeker) error {
-	data, err := io.ReadAll(body)
+func newTestRegistry(t *testing.T) *testRegistry {
+	t.Helper()
+	r := &testRegistry{}
+	real, err := registry.New(registry.Config{Dir: t.TempDir(), Secret: []byte("0123456789abcdef"), Authorize: r.authorize})
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.down != nil {
-		return m.down
+	r.server = httptest.NewServer(real)
+	t.Cleanup(func() {
+		r.server.Close()
+		if err := real.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	r.client, err = oci.New(oci.Config{Base: r.server.URL, User: "reader"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if document.Sum(data) != d || int64(len(data)) != size {
-		return fault.New(fault.Invalid, "blob %s of %d bytes is something else", d, size)
+	t.Cleanup(r.client.Close)
+	return r
+}
+
+func (r *testRegistry) authorize(_ context.Context, a registry.Access) error {
+	if a.Verb != registry.Write {
+		return nil
 	}
-	m.blobs[d] = data
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if a.User != testBuilder || a.Password != testSecret || !requestPattern.MatchString(a.RequestID) || a.Repository != "site" {
+		return fault.New(fault.Denied, "%q may not write to %q", a.User, a.Repository)
+	}
+	r.writes = append(r.writes, a)
 	return nil
 }
 
-func (m *memory) PushManifest(_ context.Context, built []byte, layers []Layer) (document.Digest, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, l := range layers {
-		if _, ok := m.blobs[l.Digest]; !ok {
-			return "", fault.New(fault.Invalid, "blob %s is not there", l.Digest)
-		}
-	}
-	d := document.Sum(fmt.Append(built, layers))
-	m.manifests[d] = layers
-	return d, nil
+// written is how many writes there were.
+func (r *testRegistry) written() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.writes)
 }
 
-// testing is a builder in its state folder, with the controller that it speaks to.
+// rig is a builder in its state folder, with the controller that it speaks to.
 type rig struct {
 	t          *testing.T
 	config     Config
 	controller *controller
-	registry   *memory
+	registry   *testRegistry
+	root       link.Key
 }
 
 func newRig(t *testing.T) *rig {
@@ -347,12 +366,13 @@ func newRig(t *testing.T) *rig {
 	}
 	r := &rig{
 		t:      t,
+		root:   root,
 		config: Config{State: filepath.Join(dir, "state"), Version: "test", Log: testLog(t)},
 		controller: &controller{
 			t: t, declare: declare, lease: 1, log: map[string]string{}, answers: map[string]build.Answer{},
 			answered: make(chan string, 64), stop: map[string]string{},
 		},
-		registry: &memory{blobs: map[document.Digest][]byte{}, manifests: map[document.Digest][]Layer{}},
+		registry: newTestRegistry(t),
 	}
 	r.join(root)
 	return r
@@ -374,7 +394,7 @@ func (r *rig) join(root link.Key) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	err = s.keepJoined(joined{Format: stateFormat, Mesh: testMesh, ID: testBuilder, Name: "b1", Root: root.Public(), Registry: "https://127.0.0.1:1", Keys: keys})
+	err = s.keepJoined(joined{Format: stateFormat, Mesh: testMesh, ID: testBuilder, Name: "b1", Root: root.Public(), Registry: r.registry.server.URL, RegistrySecret: testSecret, Keys: keys})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -393,7 +413,6 @@ func (r *rig) start() (stop func()) {
 		r.t.Errorf("no sandbox: %s", b.why)
 	}
 	b.caller.link = r.controller
-	b.registry = func(build.Request) (Registry, error) { return r.registry, nil }
 	ended := make(chan error, 1)
 	go func() { ended <- b.loop(ctx) }()
 	var once sync.Once
@@ -415,7 +434,7 @@ func (r *rig) start() (stop func()) {
 // build makes one request from beginning to end.
 func (r *rig) build(q build.Request) build.Answer {
 	r.t.Helper()
-	r.controller.ask(q)
+	r.ask(q)
 	stop := r.start()
 	defer stop()
 	return r.controller.wait(q)

@@ -15,6 +15,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
+	"noxmesh/internal/oci"
 	"noxmesh/manifest"
 )
 
@@ -25,7 +26,7 @@ const Platform = runtime.GOOS + "/" + runtime.GOARCH
 type order struct {
 	request   build.Request
 	git       *git.Git
-	registry  Registry
+	registry  *oci.Client
 	bench     *bench
 	sandbox   *sandbox // nil where there is none
 	noSandbox string   // why

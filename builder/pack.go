@@ -14,6 +14,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/oci"
 )
 
 // maxFile bounds one file that a resource takes from the repository; what is
@@ -30,7 +31,8 @@ type packed struct {
 
 // blob is bytes that wait on the bench to be published.
 type blob struct {
-	what   string
+	title  string // what it is called where files have names
+	media  string
 	digest document.Digest
 	size   int64
 	path   string
@@ -60,7 +62,7 @@ func (o *order) keepFiles() error {
 		if err != nil {
 			return fault.Add(err, "resource %q: from", r.ID)
 		}
-		b, err := o.keep("file "+r.From, data)
+		b, err := o.keep(r.From, oci.MediaFile, data)
 		if err != nil {
 			return err
 		}
@@ -71,12 +73,12 @@ func (o *order) keepFiles() error {
 }
 
 // keep puts bytes on the bench to be published.
-func (o *order) keep(what string, data []byte) (blob, error) {
-	b := blob{what: what, digest: document.Sum(data), size: int64(len(data))}
+func (o *order) keep(title, media string, data []byte) (blob, error) {
+	b := blob{title: title, media: media, digest: document.Sum(data), size: int64(len(data))}
 	b.path = filepath.Join(o.bench.packed(), b.digest.Hex())
 	err := effect.Do("builder.blob.keep", func() error { return os.WriteFile(b.path, data, 0o600) })
 	if err != nil {
-		return blob{}, fault.Wrap(fault.Unavailable, err, "keep %s", what)
+		return blob{}, fault.Wrap(fault.Unavailable, err, "keep %q", title)
 	}
 	o.packed.blobs = append(o.packed.blobs, b)
 	return b, nil
@@ -120,7 +122,7 @@ func (o *order) packOne(ctx context.Context, name, path string) error {
 	if err != nil {
 		return err
 	}
-	return o.keepArchive(name, a.Index, blob{"archive " + name, a.Blob, a.Size, body})
+	return o.keepArchive(name, a.Index, blob{name + ".tar.zst", oci.MediaArchive, a.Blob, a.Size, body})
 }
 
 func (o *order) keepArchive(name string, index archive.Index, body blob) error {
@@ -137,7 +139,7 @@ func (o *order) keepArchive(name string, index archive.Index, body blob) error {
 	if err != nil {
 		return err
 	}
-	listed, err := o.keep("index of "+name, small)
+	listed, err := o.keep(name+".index.zst", oci.MediaIndex, small)
 	if err != nil {
 		return err
 	}

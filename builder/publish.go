@@ -1,6 +1,7 @@
 package builder
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
@@ -8,23 +9,8 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/oci"
 )
-
-// Registry takes what a build made. It may write to one repository, while the
-// request is open.
-type Registry interface {
-	// PushBlob makes sure that the registry holds these bytes, and reads that
-	// back. One that is there already is not sent.
-	PushBlob(ctx context.Context, digest document.Digest, size int64, body io.ReadSeeker) error
-	// PushManifest publishes the built manifest over blobs that are there.
-	PushManifest(ctx context.Context, built []byte, blobs []Layer) (document.Digest, error)
-}
-
-// Layer is one blob of a published build.
-type Layer struct {
-	Digest document.Digest
-	Size   int64
-}
 
 // publish puts the blobs where everybody can read them, and then, in one step,
 // the build: nothing names a blob before all are there.
@@ -37,32 +23,43 @@ func (o *order) publish(ctx context.Context, result *made) error {
 	if err != nil {
 		return err
 	}
-	var layers []Layer
+	config := oci.Descriptor{MediaType: oci.MediaBuilt, Digest: document.Sum(body), Size: int64(len(body))}
+	m := oci.Manifest{ArtifactType: oci.MediaBuilt, Config: config}
 	for _, b := range o.packed.blobs {
 		if err := o.pushBlob(ctx, b); err != nil {
-			return fault.Add(err, "%s", b.what)
+			return fault.Add(err, "%s", b.title)
 		}
-		layers = append(layers, Layer{b.digest, b.size})
+		m.Layers = append(m.Layers, oci.Descriptor{
+			MediaType: b.media, Digest: b.digest, Size: b.size,
+			Annotations: map[string]string{"org.opencontainers.image.title": b.title},
+		})
+	}
+	if err := o.push(ctx, config.Digest, config.Size, bytes.NewReader(body)); err != nil {
+		return fault.Add(err, "the built manifest")
 	}
 	err = effect.Do("builder.manifest.push", func() error {
-		result.published, err = o.registry.PushManifest(ctx, body, layers)
+		result.published, err = o.registry.PushManifest(ctx, o.request.Target, m)
 		return err
 	})
 	if err != nil {
-		return fault.Add(err, "the build's manifest")
+		return fault.Add(err, "the build")
 	}
 	result.where = o.packed.where
-	o.log.Note("%d blobs, manifest %s", len(layers), result.published)
+	o.log.Note("%d blobs, manifest %s", len(m.Layers)+1, result.published)
 	return nil
 }
 
 func (o *order) pushBlob(ctx context.Context, b blob) error {
+	f, err := os.Open(b.path)
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "open what was packed")
+	}
+	defer f.Close()
+	return o.push(ctx, b.digest, b.size, f)
+}
+
+func (o *order) push(ctx context.Context, digest document.Digest, size int64, body io.Reader) error {
 	return effect.Do("builder.blob.push", func() error {
-		f, err := os.Open(b.path)
-		if err != nil {
-			return fault.Wrap(fault.Unavailable, err, "open what was packed")
-		}
-		defer f.Close()
-		return o.registry.PushBlob(ctx, b.digest, b.size, f)
+		return o.registry.PushBlob(ctx, oci.Blob{Repository: o.request.Target, Digest: digest, Size: size}, body)
 	})
 }

@@ -12,7 +12,14 @@ func decodeSource(data []byte) (manifest.Source, error) {
 }
 
 func decodeRequest(data []byte) (build.Request, error) {
-	return document.Decode[build.Request]("build request", data, build.Limits)
+	r, err := document.Decode[build.Request]("build request", data, build.Limits)
+	if err != nil {
+		return r, err
+	}
+	if id, err := r.Identity(); err != nil || id != r.ID {
+		return r, fault.New(fault.Invalid, "build request %q: its id is %q", r.ID, id)
+	}
+	return r, nil
 }
 
 type fileMade struct {
@@ -37,8 +44,4 @@ func (o *order) derive() (manifest.Built, error) {
 		b.Resources = append(b.Resources, y)
 	}
 	return b, nil
-}
-
-func (b *builder) meshRegistry(build.Request) (Registry, error) {
-	return nil, fault.New(fault.Broken, "not there")
 }

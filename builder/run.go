@@ -30,7 +30,6 @@ func Run(ctx context.Context, c Config) (err error) {
 	}
 	defer connection.Close()
 	b.caller.link = connection
-	b.registry = b.meshRegistry
 	b.log.Info("builder is up", "builder", b.caller.me.Builder, "mesh", b.caller.me.Mesh, "platform", Platform, "workshop", b.workshop.dir)
 	return b.loop(ctx)
 }
@@ -58,6 +57,9 @@ func open(ctx context.Context, c Config) (*builder, func() error, error) {
 }
 
 func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
+	if err := s.sweep(); err != nil {
+		return nil, err
+	}
 	me, keys, err := s.identity()
 	if err != nil {
 		return nil, err

@@ -58,6 +58,20 @@ func (s state) lock() (*os.File, error) {
 	return f, nil
 }
 
+// sweep removes what a kill left of files that were being written.
+func (s state) sweep() error {
+	left, err := filepath.Glob(s.path(".new-*"))
+	if err != nil {
+		return fault.Wrap(fault.Broken, err, "sweep the state folder")
+	}
+	for _, path := range left {
+		if err := effect.Do("builder.state.sweep", func() error { return remove(path) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // write puts a file in place of whatever is there: all of it or nothing, and
 // on the disk before it returns.
 func write(path string, data []byte) error {

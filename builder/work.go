@@ -11,6 +11,7 @@ import (
 	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/internal/git"
+	"noxmesh/internal/oci"
 	"noxmesh/link"
 )
 
@@ -29,7 +30,6 @@ type builder struct {
 	sandbox  *sandbox // nil where there is none
 	why      string   // then: why
 	git      *git.Git
-	registry func(build.Request) (Registry, error)
 	log      *slog.Logger
 
 	sent  map[string]int64 // of the logs whose answers have no receipt: how much of each is away
@@ -114,6 +114,7 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 	if err != nil {
 		return nil, environment("%s", said(err))
 	}
+	defer registry.Close()
 	o := &order{
 		request: g.request, git: b.git, registry: registry, bench: bench,
 		sandbox: b.sandbox, noSandbox: b.why, limits: b.config.Limits, log: log,
@@ -137,6 +138,20 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 		b.log.Warn("a bench stays until the next start", "why", err)
 	}
 	return result, ended
+}
+
+// registry is the way to publish one request: with this builder's credential,
+// and for as long as it holds the request open.
+func (b *builder) registry(r build.Request) (*oci.Client, error) {
+	me := b.caller.me
+	config := oci.Config{Base: r.Registry, User: me.Builder, Secret: oci.Secret(me.secret.Reveal()), RequestID: r.ID}
+	if me.joined.CA != "" {
+		var err error
+		if config.TLS, err = link.ClientTLS([]byte(me.joined.CA)); err != nil {
+			return nil, err
+		}
+	}
+	return oci.New(config)
 }
 
 // accompany extends the lease and brings the log away while a build goes on. A
