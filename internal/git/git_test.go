@@ -15,8 +15,8 @@ func TestLookReadsCommitTreeAndFile(t *testing.T) {
 	f, g := newForge(t), newGit(t, nil)
 	r := f.repo("site", map[string]string{"module.json": `{"module":"site"}`, "services/board/module.json": `{"module":"board"}`})
 	head := r.git("rev-parse", "HEAD")
-	q := Question{URL: r.url, File: "module.json", Max: 1 << 20}
-	found, err := g.Look(t.Context(), q)
+	p, known := Place{URL: r.url}, ""
+	found, err := g.Look(t.Context(), p, known)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,16 +24,16 @@ func TestLookReadsCommitTreeAndFile(t *testing.T) {
 		string(found.Manifest) != `{"module":"site"}` || found.Unchanged {
 		t.Fatalf("%+v", found)
 	}
-	q.Folder = "services/board"
-	if found, err = g.Look(t.Context(), q); err != nil || found.Tree != r.git("rev-parse", "HEAD:services/board") || string(found.Manifest) != `{"module":"board"}` {
+	p.Folder = "services/board"
+	if found, err = g.Look(t.Context(), p, known); err != nil || found.Tree != r.git("rev-parse", "HEAD:services/board") || string(found.Manifest) != `{"module":"board"}` {
 		t.Fatalf("%+v %v", found, err)
 	}
-	q.Known = head
-	if found, err = g.Look(t.Context(), q); err != nil || !found.Unchanged || found.Tree != "" {
+	known = head
+	if found, err = g.Look(t.Context(), p, known); err != nil || !found.Unchanged || found.Tree != "" {
 		t.Fatalf("%+v %v", found, err)
 	}
 	next := r.commit("second", map[string]string{"services/board/module.json": `{"module":"b2"}`})
-	if found, err = g.Look(t.Context(), q); err != nil || found.Commit != next || string(found.Manifest) != `{"module":"b2"}` {
+	if found, err = g.Look(t.Context(), p, known); err != nil || found.Commit != next || string(found.Manifest) != `{"module":"b2"}` {
 		t.Fatalf("%+v %v", found, err)
 	}
 	left, err := os.ReadDir(g.tmp)

@@ -2,59 +2,66 @@ package git
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path"
 
 	"noxmesh/internal/fault"
+	"noxmesh/manifest"
 )
 
-// Question is what a look asks: what stands at the ref of this repository, and
-// what is one file of the folder there.
-type Question struct {
+// Place is where a module comes from.
+type Place struct {
 	URL    string
 	Ref    string // empty for the default branch
 	Folder string // empty for the root
-	File   string // a name in the folder
-	Max    int64  // bytes of it
-	Known  string // a commit that need not be read again; empty for none
 }
 
-// Found is what a look found. With an error it holds as much as was found
-// before: Ref and Commit where the commit was seen and its content is refused.
+// Found is what a look found.
 type Found struct {
 	Ref       string
 	Commit    string
 	Tree      string // of the folder
-	Manifest  []byte // the file's bytes
+	Manifest  []byte // the bytes of the folder's module.json; nil where there is none to read, and then Why
+	Why       string // what is in the manifest's place
 	Unchanged bool   // the ref is at the known commit, and nothing else was read
 }
 
 // Look asks the remote where the ref stands, and only if that is not the known
-// commit fetches it for a moment and reads the folder's tree and the file.
-func (g *Git) Look(ctx context.Context, q Question) (Found, error) {
-	if err := CheckFolder(q.Folder); err != nil {
+// commit fetches it for a moment and reads the folder's tree and module.json.
+// That a commit has no readable module.json is found, not an error.
+func (g *Git) Look(ctx context.Context, p Place, known string) (Found, error) {
+	if err := CheckFolder(p.Folder); err != nil {
 		return Found{}, err
 	}
-	head, err := g.LsRemote(ctx, q.URL, q.Ref)
+	head, err := g.LsRemote(ctx, p.URL, p.Ref)
 	if err != nil {
 		return Found{}, err
 	}
 	found := Found{Ref: head.Ref, Commit: head.Commit}
-	if head.Commit == q.Known {
+	if head.Commit == known {
 		found.Unchanged = true
 		return found, nil
 	}
 	dir, err := os.MkdirTemp(g.tmp, "look-")
 	if err != nil {
-		return found, fault.Wrap(fault.Unknown, err, "making a folder to fetch into")
+		return Found{}, fault.Wrap(fault.Unknown, err, "making a folder to fetch into")
 	}
 	defer os.RemoveAll(dir)
-	if err := g.Fetch(ctx, q.URL, head.Commit, head.Ref, dir); err != nil {
-		return Found{Ref: head.Ref}, err
+	if err := g.Fetch(ctx, p.URL, head.Commit, head.Ref, dir); err != nil {
+		return Found{}, err
 	}
-	if found.Tree, err = g.Tree(ctx, dir, head.Commit, q.Folder); err != nil {
-		return found, err
+	found.Tree, err = g.Tree(ctx, dir, head.Commit, p.Folder)
+	if err == nil {
+		found.Manifest, err = g.ReadFile(ctx, dir, head.Commit, path.Join(p.Folder, manifest.Name), int64(manifest.Limits.Bytes))
 	}
-	found.Manifest, err = g.ReadFile(ctx, dir, head.Commit, path.Join(q.Folder, q.File), q.Max)
+	var c Cause
+	if errors.As(err, &c) {
+		found.Manifest, found.Why = nil, err.Error()
+		return found, nil
+	}
+	if err == nil && found.Manifest == nil {
+		found.Manifest = []byte{} // an empty file is a file
+	}
 	return found, err
 }

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"fmt"
 	"mime"
 	"net/http"
 	"regexp"
@@ -12,23 +13,20 @@ import (
 	"noxmesh/internal/oci"
 )
 
-// Verb is what a request would do.
-type Verb string
-
-// The verbs. Ping asks only whether the registry takes this credential.
-const (
-	Ping  Verb = "ping"
-	Read  Verb = "read"
-	Write Verb = "write"
-)
-
 // Access is what somebody asks leave for.
 type Access struct {
-	Verb       Verb
-	Repository string // empty for Ping
+	Repository string // empty where only the credential is asked about
+	Write      bool   // otherwise it reads
 	User       string
-	Password   oci.Secret
+	Password   string // as it was sent
 	RequestID  string // the build request that it says it holds open, or ""
+}
+
+// Format writes the access without its password.
+func (a Access) Format(f fmt.State, _ rune) {
+	a.Password = "***"
+	type plain Access
+	_, _ = fmt.Fprintf(f, "%+v", plain(a))
 }
 
 var uploadID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
@@ -40,7 +38,7 @@ func route(r *http.Request) (Access, error) {
 	if err != nil {
 		return Access{}, err
 	}
-	if a.Verb != Write {
+	if !a.Write {
 		return a, nil
 	}
 	// The registry behind also reads parameters from a form in the body.
@@ -56,7 +54,7 @@ func place(r *http.Request) (Access, error) {
 		return Access{}, fault.New(fault.Invalid, "the path is encoded where it need not be")
 	}
 	if r.URL.Path == "/v2/" && reads(r.Method) {
-		return Access{Verb: Ping}, nil
+		return Access{}, nil
 	}
 	parts := strings.Split(strings.TrimPrefix(r.URL.Path, "/v2/"), "/")
 	if !strings.HasPrefix(r.URL.Path, "/v2/") || len(parts) < 3 {
@@ -90,12 +88,12 @@ func byDigest(r *http.Request, repo, digest string, writable bool) (Access, erro
 	}
 	switch {
 	case reads(r.Method):
-		return Access{Verb: Read, Repository: repo}, nil
+		return Access{Repository: repo}, nil
 	case r.Method == http.MethodPut && writable:
 		if r.Header.Get("Content-Type") != oci.MediaManifest {
 			return Access{}, fault.New(fault.Denied, "a manifest of type %q: want %s", r.Header.Get("Content-Type"), oci.MediaManifest)
 		}
-		return Access{Verb: Write, Repository: repo}, nil
+		return Access{Repository: repo, Write: true}, nil
 	}
 	return Access{}, fault.New(fault.Denied, "%s: nothing is deleted or changed here", r.Method)
 }
@@ -114,7 +112,7 @@ func upload(r *http.Request, repo, id string) (Access, error) {
 	default:
 		return Access{}, fault.New(fault.Denied, "%s: an upload is one POST and one PUT with its digest", r.Method)
 	}
-	return Access{Verb: Write, Repository: repo}, nil
+	return Access{Repository: repo, Write: true}, nil
 }
 
 // checkRepository refuses a name in which the registry behind could find another place to cut.

@@ -20,7 +20,7 @@ import (
 // Config is what a registry is made of.
 type Config struct {
 	Dir       string                              // where it keeps everything; made when missing
-	Secret    []byte                              // signs the state of uploads; the same after a restart
+	Secret    []byte                              // signs the state of uploads; where it is empty, a restart breaks off those under way
 	Authorize func(context.Context, Access) error // nil means yes; a fault.Denied means no
 	MaxBlob   int64                               // bytes of one blob; 4 GiB where zero
 }
@@ -38,7 +38,7 @@ func New(cfg Config) (*Registry, error) {
 	switch {
 	case cfg.Dir == "":
 		return nil, fault.New(fault.Invalid, "the registry has no folder")
-	case len(cfg.Secret) < 16:
+	case len(cfg.Secret) > 0 && len(cfg.Secret) < 16:
 		return nil, fault.New(fault.Invalid, "the registry's secret has %d bytes: want at least 16", len(cfg.Secret))
 	case cfg.Authorize == nil:
 		return nil, fault.New(fault.Broken, "a registry that nobody guards")
@@ -68,8 +68,8 @@ func settings(cfg Config) *configuration.Configuration {
 			"redirect": configuration.Parameters{"disable": true},
 		},
 	}
-	c.HTTP.Secret = hex.EncodeToString(cfg.Secret)
-	c.HTTP.RelativeURLs = true // no answer depends on the Host header
+	c.HTTP.Secret = hex.EncodeToString(cfg.Secret) // empty: it makes one for this process
+	c.HTTP.RelativeURLs = true                     // no answer depends on the Host header
 	return c
 }
 
@@ -95,8 +95,8 @@ func (g *Registry) Still(f func() error) error {
 func (g *Registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	access, err := route(r)
 	if err == nil {
-		user, password, ok := r.BasicAuth()
-		access.User, access.Password = user, oci.Secret(password)
+		var ok bool
+		access.User, access.Password, ok = r.BasicAuth()
 		access.RequestID = r.Header.Get(oci.RequestHeader)
 		if !ok {
 			w.Header().Set("WWW-Authenticate", `Basic realm="mesh"`)
@@ -109,7 +109,7 @@ func (g *Registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
-	if access.Verb != Write {
+	if !access.Write {
 		g.app.ServeHTTP(w, r)
 		return
 	}

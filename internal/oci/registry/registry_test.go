@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -29,10 +30,10 @@ const (
 // the request that it holds open.
 func rules(_ context.Context, a Access) error {
 	switch {
-	case a.User == "node" && a.Password == "n" && a.Verb != Write:
+	case a.User == "node" && a.Password == "n" && !a.Write:
 		return nil
 	case a.User == "builder" && a.Password == "b":
-		if a.Verb != Write || (a.RequestID == "r1" && a.Repository == mine) {
+		if !a.Write || (a.RequestID == "r1" && a.Repository == mine) {
 			return nil
 		}
 		return fault.New(fault.Denied, "no open request of yours is for %q", a.Repository)
@@ -328,7 +329,7 @@ func TestStillHoldsWritesBack(t *testing.T) {
 	var asked atomic.Bool
 	entered := make(chan struct{}, 16)
 	reg, err := New(Config{Dir: t.TempDir(), Secret: bytes.Repeat([]byte{7}, 32), Authorize: func(ctx context.Context, a Access) error {
-		if a.Verb == Write {
+		if a.Write {
 			entered <- struct{}{}
 		}
 		return nil
@@ -362,6 +363,16 @@ func TestStillHoldsWritesBack(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestAccessPrintsNoPassword(t *testing.T) {
+	t.Parallel()
+	a := Access{User: "u", Password: "canary", Repository: "r"}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		if got := fmt.Sprintf(verb, a); strings.Contains(got, "canary") || !strings.Contains(got, "***") {
+			t.Errorf("%s prints %s", verb, got)
+		}
 	}
 }
 
