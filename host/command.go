@@ -1,0 +1,139 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"log/slog"
+
+	"noxmesh/internal/fault"
+	"noxmesh/internal/term"
+	"noxmesh/report"
+)
+
+const usage = `mesh-host makes this machine what its declaration says, reads it back, and reports.
+
+Usage:
+  mesh-host run                       keep this node; what the service manager starts
+  mesh-host join TOKEN                let this machine into a mesh, once
+  mesh-host apply FILE [--blobs DIR]  make it what a file says, once, without a mesh
+  mesh-host status                    who it is, what it accepted and applied, what fails
+  mesh-host version
+
+Flags:
+  --root DIR         the tree to keep, instead of / (its state: DIR/var/lib/mesh-host)
+  --blobs DIR        apply: where bodies lie that are not in the file, as sha256/HEX
+  --log text|json    how the log is written, to stderr (text)
+  -o json            the result as one JSON value
+
+Examples:
+  mesh-host join mesh-join-1.eyJjYSI6…
+  mesh-host apply dotfiles.json --root ~/try
+  mesh-host apply site.json --blobs ./blobs -o json
+  mesh-host status
+
+`
+
+// line is one command line.
+type line struct {
+	verb, word  string
+	root, blobs string
+	output, log string
+}
+
+// Main runs one command line and gives its exit status.
+func Main(ctx context.Context, args []string, version string, t *term.Term) int {
+	l, err := parse(args)
+	t.JSON = l.output == "json"
+	if errors.Is(err, flag.ErrHelp) {
+		if err := t.Printf("%s%s", usage, term.ExitHelp()); err != nil {
+			return t.Fail(err)
+		}
+		return term.Answered
+	}
+	if err != nil {
+		return t.Fail(err)
+	}
+	cfg := Default()
+	cfg.Root, cfg.Version, cfg.Log = l.root, version, logger(l.log, t.Err)
+	return l.perform(ctx, cfg, t)
+}
+
+func logger(form string, w io.Writer) *slog.Logger {
+	if form == "json" {
+		return slog.New(slog.NewJSONHandler(w, nil))
+	}
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+// parse takes flags before and after the words.
+func parse(args []string) (line, error) {
+	var l line
+	flags := flag.NewFlagSet("mesh-host", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&l.root, "root", "/", "")
+	flags.StringVar(&l.blobs, "blobs", "", "")
+	flags.StringVar(&l.output, "o", "", "")
+	flags.StringVar(&l.log, "log", "text", "")
+	var words []string
+	for {
+		if err := flags.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return l, err
+			}
+			return l, misused("%s", err)
+		}
+		if args = flags.Args(); len(args) == 0 {
+			break
+		}
+		words, args = append(words, args[0]), args[1:]
+	}
+	if len(words) == 0 || words[0] == "help" {
+		return l, flag.ErrHelp
+	}
+	l.verb, words = words[0], words[1:]
+	takes, ok := map[string]int{"run": 0, "join": 1, "apply": 1, "status": 0, "version": 0}[l.verb]
+	switch {
+	case !ok:
+		return l, misused("there is no command %q", l.verb)
+	case len(words) != takes:
+		return l, misused("%q takes %d words after it, here are %d", l.verb, takes, len(words))
+	case l.output != "" && l.output != "json":
+		return l, misused("-o %q: want json", l.output)
+	case l.log != "text" && l.log != "json":
+		return l, misused("--log %q: want text or json", l.log)
+	case l.blobs != "" && l.verb != "apply":
+		return l, misused("--blobs belongs to apply")
+	}
+	if takes == 1 {
+		l.word = words[0]
+	}
+	return l, nil
+}
+
+func misused(format string, args ...any) error {
+	return fault.New(fault.Invalid, format, args...).With("mesh-host --help shows how it is used")
+}
+
+func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
+	switch l.verb {
+	case "apply":
+		r, err := Apply(ctx, cfg, l.word, l.blobs)
+		if err != nil {
+			return t.Fail(err)
+		}
+		return showApply(r, t)
+	case "version":
+		return showVersion(cfg.Version, t)
+	}
+	return t.Fail(fault.New(fault.Broken, "no command %q", l.verb))
+}
+
+// ended is the exit status of a report.
+func ended(r report.Report) int {
+	if r.Outcome == report.OutcomeFailed {
+		return term.Unwell
+	}
+	return term.Answered
+}

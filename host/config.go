@@ -1,0 +1,45 @@
+package host
+
+import (
+	"log/slog"
+	"time"
+
+	"noxmesh/internal/fault"
+)
+
+// Config is all that a host is told by whoever starts it. The rest it has from its mesh.
+type Config struct {
+	Root    string       // the tree that it keeps: "/", or a folder that plays its part
+	Version string       // of this program
+	Log     *slog.Logger // for whoever runs it
+
+	Heartbeat   time.Duration // the longest time between two hellos; the shortest is half of it
+	Drift       time.Duration // between two looks for drift, a tenth more or less
+	Backoff     time.Duration // the first wait after a failure; it doubles up to BackoffMost
+	BackoffMost time.Duration
+}
+
+// Default is a host on the machine itself.
+func Default() Config {
+	return Config{
+		Root: "/", Version: "dev", Log: slog.New(slog.DiscardHandler),
+		Heartbeat: time.Minute, Drift: 10 * time.Minute, Backoff: 5 * time.Second, BackoffMost: 5 * time.Minute,
+	}
+}
+
+// Validate is what is wrong with c, or nil.
+func (c Config) Validate() error {
+	switch {
+	case c.Root == "":
+		return fault.New(fault.Invalid, "configuration: no root").With("give a folder to --root; the machine itself is /")
+	case c.Log == nil:
+		return fault.New(fault.Broken, "configuration: no log")
+	case c.Heartbeat < time.Second || c.Heartbeat > time.Hour:
+		return fault.New(fault.Invalid, "configuration: heartbeat %s, want 1s to 1h", c.Heartbeat)
+	case c.Drift < time.Second:
+		return fault.New(fault.Invalid, "configuration: drift %s, want 1s or more", c.Drift)
+	case c.Backoff <= 0 || c.BackoffMost < c.Backoff:
+		return fault.New(fault.Invalid, "configuration: backoff %s to %s, want the first above zero and not above the last", c.Backoff, c.BackoffMost)
+	}
+	return nil
+}

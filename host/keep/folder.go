@@ -1,0 +1,264 @@
+package keep
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"noxmesh/document"
+	"noxmesh/host/system"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+)
+
+// Path is where the state lies below the root.
+const Path = "/var/lib/mesh-host"
+
+const (
+	lockFile    = "lock"
+	reserveFile = "reserve"
+	// A full disk still takes the state and the report of a host that has some
+	// thousand resources: this much is given back to it.
+	reserveSize = 1 << 20
+)
+
+// Folder is the state of one host, held by one process.
+type Folder struct {
+	root *os.Root
+	name string // in the real file system, for people
+	lock *os.File
+}
+
+// Open takes the state below this root, and makes the folder where there is
+// none. A second process is refused.
+func Open(sys *system.Root) (*Folder, error) {
+	f, err := at(sys, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.take(); err != nil {
+		return nil, errors.Join(err, f.root.Close())
+	}
+	f.hold()
+	return f, nil
+}
+
+// Look is the state for reading alone, beside a host that may be running. A
+// folder that is not there is fault.NotFound.
+func Look(sys *system.Root) (*Folder, error) { return at(sys, false) }
+
+func at(sys *system.Root, create bool) (*Folder, error) {
+	name := path.Join(sys.Name(), Path)
+	if create {
+		err := effect.Do("keep.folder.make", func() error { return makeFolder(sys) })
+		if err != nil {
+			return nil, fault.Wrap(fault.Unavailable, system.Cause(err), "make the state folder %q", name)
+		}
+	}
+	if _, err := sys.Dir(Path); err != nil {
+		if system.Absent(err) {
+			return nil, fault.New(fault.NotFound, "there is no state in %q: no host has run here", name)
+		}
+		return nil, fault.Wrap(fault.Unavailable, system.Cause(err), "open the state folder %q", name)
+	}
+	dir, err := sys.Sub(Path)
+	if err != nil {
+		return nil, fault.Wrap(fault.Unavailable, system.Cause(err), "open the state folder %q", name)
+	}
+	return &Folder{root: dir, name: name}, nil
+}
+
+// makeFolder makes the folder and what it lies in, and shuts it to all others.
+func makeFolder(sys *system.Root) error {
+	defer sys.Forget()
+	for _, p := range []string{"/var", "/var/lib", Path} {
+		d, err := sys.Dir(path.Dir(p))
+		if err != nil {
+			return err
+		}
+		_, err = d.Lstat(path.Base(p))
+		if err != nil && !system.Absent(err) {
+			return err
+		}
+		if err != nil {
+			if err := makeShut(d, p); err != nil {
+				return err
+			}
+		}
+	}
+	d, err := sys.Dir(Path)
+	if err != nil {
+		return err
+	}
+	return d.ChmodSelf(0o700)
+}
+
+func makeShut(d *system.Dir, p string) error {
+	if err := d.Mkdir(path.Base(p)); err != nil {
+		return err
+	}
+	if p != Path {
+		if err := openToAll(d, path.Base(p)); err != nil {
+			return err
+		}
+	}
+	return d.Sync()
+}
+
+func openToAll(d *system.Dir, name string) error {
+	info, err := d.Lstat(name)
+	if err != nil {
+		return err
+	}
+	return d.Chmod(name, info, 0o755)
+}
+
+func (f *Folder) take() error {
+	lock, err := f.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, system.Cause(err), "open the lock in %q", f.name)
+	}
+	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err != nil {
+		held, _ := f.root.ReadFile(lockFile) // only for the words
+		_ = lock.Close()                     // nothing was written
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return fault.Wrap(fault.Unavailable, err, "lock %q", f.name)
+		}
+		return fault.New(fault.Conflict, "another mesh-host (pid %s) holds %q", strings.TrimSpace(string(held)), f.name).
+			With("stop it first (systemctl stop mesh-host), or give another folder to --root")
+	}
+	f.lock = lock
+	pid := strconv.Itoa(os.Getpid()) + "\n"
+	if err := lock.Truncate(0); err != nil && !system.Full(err) {
+		return fault.Wrap(fault.Unavailable, system.Cause(err), "write the lock in %q", f.name)
+	}
+	_, err = lock.WriteAt([]byte(pid), 0)
+	if err != nil && !system.Full(err) { // the lock holds without its words
+		return fault.Wrap(fault.Unavailable, system.Cause(err), "write the lock in %q", f.name)
+	}
+	return nil
+}
+
+// Close gives the state back.
+func (f *Folder) Close() error {
+	err := f.root.Close()
+	if f.lock != nil {
+		err = errors.Join(err, f.lock.Close())
+	}
+	return err
+}
+
+// Name is the folder in the real file system.
+func (f *Folder) Name() string { return f.name }
+
+// hold keeps room for the day when the disk is full. It is no fault where there
+// is none to keep: then there was nothing to lose.
+func (f *Folder) hold() {
+	if info, err := f.root.Stat(reserveFile); err == nil && info.Size() == reserveSize {
+		return
+	}
+	_ = effect.Do("keep.reserve.make", func() error {
+		return f.root.WriteFile(reserveFile, make([]byte, reserveSize), 0o600)
+	})
+}
+
+// write replaces a file, durably. On a full disk it tries once more with the
+// reserve given back.
+func (f *Folder) write(name string, body []byte) error {
+	err := f.replace(name, body)
+	if err != nil && system.Full(err) {
+		if e := f.root.Remove(reserveFile); e == nil {
+			err = f.replace(name, body)
+		}
+	}
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, system.Cause(err), "write %q", f.name+"/"+name)
+	}
+	return nil
+}
+
+func (f *Folder) replace(name string, body []byte) error {
+	temp := name + ".new"
+	err := effect.Do("keep.file.stage", func() error { return f.stage(temp, body) })
+	if err != nil {
+		_ = f.root.Remove(temp) // half of it is of no use, and the error is already on its way
+		return err
+	}
+	if err := effect.Do("keep.file.commit", func() error { return f.root.Rename(temp, name) }); err != nil {
+		return err
+	}
+	return effect.Do("keep.file.seal", f.seal)
+}
+
+func (f *Folder) stage(temp string, body []byte) (err error) {
+	file, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := file.Close(); err == nil {
+			err = e
+		}
+	}()
+	if _, err := file.WriteString(header(body)); err != nil {
+		return err
+	}
+	if _, err := file.Write(body); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+func (f *Folder) seal() error {
+	dir, err := f.root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func (f *Folder) remove(name string) error {
+	err := effect.Do("keep.file.remove", func() error { return f.root.Remove(name) })
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.Wrap(fault.Unavailable, system.Cause(err), "remove %q", f.name+"/"+name)
+	}
+	return nil
+}
+
+// read is a file's body, or fault.NotFound where there is no such file yet.
+func (f *Folder) read(name string) ([]byte, error) {
+	b, err := f.root.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.NotFound, "there is no %q", f.name+"/"+name)
+	}
+	if err != nil {
+		return nil, fault.Wrap(fault.Unavailable, system.Cause(err), "read %q", f.name+"/"+name)
+	}
+	first, body, ok := strings.Cut(string(b), "\n")
+	if !ok || first+"\n" != header([]byte(body)) {
+		return nil, f.damaged(name, errors.New("its digest is not that of its content"))
+	}
+	return []byte(body), nil
+}
+
+func header(body []byte) string { return fmt.Sprintf("mesh-host 1 %s\n", document.Sum(body)) }
+
+// damaged says what a file's loss means and what to do. The host does not go on
+// without it, for "nothing yet" would be a lie.
+func (f *Folder) damaged(name string, cause error) error {
+	e := fault.Wrap(fault.Invalid, cause, "the state file %q is damaged", f.name+"/"+name)
+	full := f.name + "/" + name
+	switch name {
+	case identityFile, joinedFile:
+		return e.With("restore it from a backup; without one, move %q away and join again with a new token", f.name)
+	case recordFile:
+		return e.With("restore it from a backup; or move it away (mv %s %s.damaged): what is on this machine is then treated as if it had been there before, and never removed", full, full)
+	}
+	return e.With("restore it from a backup; or move it away (mv %s %s.damaged) and start the host again", full, full)
+}

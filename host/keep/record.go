@@ -1,0 +1,252 @@
+package keep
+
+import (
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"noxmesh/document"
+	"noxmesh/internal/fault"
+)
+
+const recordFile = "record"
+
+// Kind is what one thing on the machine is.
+type Kind string
+
+// The kinds. The zero Kind is "nothing".
+const (
+	File      Kind = "file"
+	Directory Kind = "directory"
+	Link      Kind = "link"
+)
+
+// Thing is one path of the machine, as it should be.
+type Thing struct {
+	Path   string
+	Kind   Kind
+	Mode   fs.FileMode     // of a file or a directory
+	Digest document.Digest // of a file
+	Size   int64           // of a file
+	Target string          // of a link
+}
+
+// Origin is whose a thing is.
+type Origin string
+
+// The origins: what the host made it removes when it is no longer declared;
+// what it took over (it was there before) it releases, and never removes.
+const (
+	Made      Origin = "made"
+	TakenOver Origin = "taken-over"
+)
+
+// Phase is how far the host is with a thing.
+type Phase string
+
+// The phases. Making and Changing are written before the effect. A thing that is
+// being made and is not what was meant is somebody else's.
+const (
+	Done     Phase = "done"     // read back
+	Making   Phase = "making"   // the host had never made or changed anything here before
+	Changing Phase = "changing" // it was the host's already
+)
+
+// Entry is one line of the record.
+type Entry struct {
+	Thing  Thing
+	Was    Kind   // while changing: what it was before, where that is another kind
+	ID     string // of the resource; empty for a directory that was only made because something is in it
+	Origin Origin
+	Phase  Phase
+}
+
+// Record is what the host has made or taken over, by path; and of each resource
+// that was read back, which one.
+type Record struct {
+	Entries map[string]Entry
+	Done    map[string]document.Digest // by resource id: the digest of the resource that was last read back
+}
+
+// NewRecord is the record of a host that has done nothing yet.
+func NewRecord() Record {
+	return Record{Entries: map[string]Entry{}, Done: map[string]document.Digest{}}
+}
+
+// Record is the record on disk, or an empty one where there has never been any.
+func (f *Folder) Record() (Record, error) {
+	b, err := f.read(recordFile)
+	if fault.KindOf(err) == fault.NotFound {
+		return NewRecord(), nil
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	r, err := DecodeRecord(b)
+	if err != nil {
+		return Record{}, f.damaged(recordFile, err)
+	}
+	return r, nil
+}
+
+// SaveRecord makes the record durable.
+func (f *Folder) SaveRecord(r Record) error { return f.write(recordFile, r.Encode()) }
+
+// Encode is the record as lines, sorted. It is no JSON because it is read at
+// every start and holds every file of every archive.
+func (r Record) Encode() []byte {
+	b := make([]byte, 0, 256*len(r.Entries))
+	for _, id := range slices.Sorted(maps.Keys(r.Done)) {
+		b = append(b, "done "...)
+		b = strconv.AppendQuote(b, id)
+		b = append(append(append(b, ' '), r.Done[id]...), '\n')
+	}
+	for _, p := range slices.Sorted(maps.Keys(r.Entries)) {
+		b = r.Entries[p].append(b)
+	}
+	return b
+}
+
+func (e Entry) append(b []byte) []byte {
+	b = append(b, "thing "...)
+	for _, word := range []string{string(e.Origin), string(e.Phase), orDash(string(e.Was)), string(e.Thing.Kind)} {
+		b = append(append(b, word...), ' ')
+	}
+	b = append(strconv.AppendUint(b, uint64(e.Thing.Mode), 8), ' ')
+	b = append(append(b, orDash(string(e.Thing.Digest))...), ' ')
+	b = append(strconv.AppendInt(b, e.Thing.Size, 10), ' ')
+	b = append(strconv.AppendQuote(b, e.ID), ' ')
+	b = append(strconv.AppendQuote(b, e.Thing.Path), ' ')
+	return append(strconv.AppendQuote(b, e.Thing.Target), '\n')
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// DecodeRecord reads what Encode wrote, and nothing else.
+func DecodeRecord(b []byte) (Record, error) {
+	r := NewRecord()
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		n++
+		if err := r.line(line); err != nil {
+			return Record{}, fault.Add(err, "line %d", n)
+		}
+	}
+	return r, nil
+}
+
+func (r Record) line(line string) error {
+	w := words{rest: line}
+	switch kind := w.word(); kind {
+	case "done":
+		id := w.quoted()
+		digest := document.Digest(w.last())
+		if w.bad || !digest.Valid() {
+			return fault.New(fault.Invalid, "not a resource that was read back")
+		}
+		r.Done[id] = digest
+		return nil
+	case "thing":
+		e := w.entry()
+		if w.bad || !e.valid() {
+			return fault.New(fault.Invalid, "not a thing of the record")
+		}
+		if _, ok := r.Entries[e.Thing.Path]; ok {
+			return fault.New(fault.Invalid, "%q stands there twice", e.Thing.Path)
+		}
+		r.Entries[e.Thing.Path] = e
+		return nil
+	default:
+		return fault.New(fault.Invalid, "%q is no line of a record", kind)
+	}
+}
+
+func (e Entry) valid() bool {
+	t := e.Thing
+	return strings.HasPrefix(t.Path, "/") && t.Mode <= fs.ModePerm && t.Size >= 0 &&
+		(e.Origin == Made || e.Origin == TakenOver) &&
+		(e.Phase == Done || e.Phase == Making || e.Phase == Changing) &&
+		t.Kind.valid() && (e.Was == "" || e.Was.valid()) &&
+		(t.Digest.Valid() == (t.Kind == File))
+}
+
+func (k Kind) valid() bool { return k == File || k == Directory || k == Link }
+
+// words reads a line from left to right; bad stays true after the first fault.
+type words struct {
+	rest string
+	bad  bool
+}
+
+func (w *words) word() string {
+	word, rest, ok := strings.Cut(w.rest, " ")
+	if !ok {
+		w.bad = true
+	}
+	w.rest = rest
+	return word
+}
+
+func (w *words) optional() string {
+	if s := w.word(); s != "-" {
+		return s
+	}
+	return ""
+}
+
+func (w *words) last() string {
+	word, ok := strings.CutSuffix(w.rest, "\n")
+	if !ok {
+		w.bad = true
+	}
+	w.rest = ""
+	return word
+}
+
+func (w *words) quoted() string {
+	q, err := strconv.QuotedPrefix(w.rest)
+	if err != nil {
+		w.bad = true
+		return ""
+	}
+	s, err := strconv.Unquote(q)
+	if err != nil || len(w.rest) == len(q) || w.rest[0] != '"' {
+		w.bad = true
+		return ""
+	}
+	w.rest = w.rest[len(q):]
+	if w.rest[0] == ' ' {
+		w.rest = w.rest[1:]
+	}
+	return s
+}
+
+func (w *words) number(base int) int64 {
+	n, err := strconv.ParseUint(w.word(), base, 63)
+	if err != nil {
+		w.bad = true
+	}
+	return int64(n) //nolint:gosec // 63 bits
+}
+
+func (w *words) entry() Entry {
+	e := Entry{Origin: Origin(w.word()), Phase: Phase(w.word()), Was: Kind(w.optional())}
+	e.Thing.Kind = Kind(w.word())
+	e.Thing.Mode = fs.FileMode(w.number(8)) //nolint:gosec // bounded by valid
+	e.Thing.Digest = document.Digest(w.optional())
+	e.Thing.Size = w.number(10)
+	e.ID = w.quoted()
+	e.Thing.Path = w.quoted()
+	e.Thing.Target = w.quoted()
+	if w.last() != "" {
+		w.bad = true
+	}
+	return e
+}

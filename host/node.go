@@ -1,0 +1,188 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/host/keep"
+	"noxmesh/host/resource"
+	"noxmesh/host/system"
+	"noxmesh/internal/fault"
+	"noxmesh/report"
+)
+
+// node is this machine with its state, held by this process alone.
+type node struct {
+	cfg     Config
+	sys     *system.Root
+	folder  *keep.Folder
+	engine  *resource.Engine
+	counter *keep.Counter
+	state   keep.State
+	saved   document.Digest // of the state on disk
+	boot    string
+}
+
+func open(cfg Config) (n *node, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	n = &node{cfg: cfg}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.close())
+		}
+	}()
+	if n.sys, err = system.Open(cfg.Root); err != nil {
+		return n, err
+	}
+	if n.folder, err = keep.Open(n.sys); err != nil {
+		return n, err
+	}
+	record, err := n.folder.Record()
+	if err != nil {
+		return n, err
+	}
+	if n.counter, err = n.folder.Counter(); err != nil {
+		return n, err
+	}
+	if n.state, err = n.folder.State(); err != nil {
+		return n, err
+	}
+	if n.saved, err = document.CanonicalDigest(n.state); err != nil {
+		return n, err
+	}
+	n.engine = resource.New(n.sys, n.folder, record)
+	n.boot = system.Boot()
+	return n, nil
+}
+
+func (n *node) close() error {
+	var errs []error
+	if n.folder != nil {
+		errs = append(errs, n.folder.Close())
+	}
+	if n.sys != nil {
+		errs = append(errs, n.sys.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// pass is one application of a declaration: effects, read-back, record, report.
+// An error is the end of ctx, or a report that could not be made durable; then
+// the report is good all the same where it has a sequence.
+func (n *node) pass(ctx context.Context, d declaration.Declaration, cause report.Cause, source resource.Source) (report.Report, error) {
+	began := time.Now()
+	result, err := n.engine.Apply(ctx, d.Body, source)
+	if err != nil {
+		return report.Report{}, err
+	}
+	tuple, err := d.Tuple()
+	if err != nil {
+		return report.Report{}, err
+	}
+	ended := time.Now()
+	n.count(&result, ended)
+	if result.Outcome == report.OutcomeApplied {
+		n.state.Applied = tuple
+	}
+	r := report.Report{
+		Format: report.Format, Mesh: d.Mesh, Node: d.Node, Boot: n.boot,
+		Accepted: tuple, Applied: n.state.Applied, Host: n.cfg.Version, Cause: cause,
+		Began: began.UnixMilli(), Ended: ended.UnixMilli(), Outcome: result.Outcome, Trouble: n.state.Trouble,
+		Modules: d.Body.Modules, Resources: result.Resources,
+	}
+	if err := n.facts(&r); err != nil {
+		return report.Report{}, err
+	}
+	return n.keepReport(r)
+}
+
+// keepReport numbers the report and makes it durable, after the record that it stands on.
+func (n *node) keepReport(r report.Report) (report.Report, error) {
+	var err error
+	if r.Sequence, err = n.counter.Next(); err != nil {
+		return report.Report{}, fault.Add(err, "number the report")
+	}
+	if err := n.saveState(); err != nil {
+		return r, err
+	}
+	return r, n.folder.SaveLatest(keep.Latest{Report: r})
+}
+
+// saveState writes the state where it has moved.
+func (n *node) saveState() error {
+	digest, err := document.CanonicalDigest(n.state)
+	if err != nil || digest == n.saved {
+		return err
+	}
+	if err := n.folder.SaveState(n.state); err != nil {
+		return err
+	}
+	n.saved = digest
+	return nil
+}
+
+// facts are told where they are not those that the controller has.
+func (n *node) facts(r *report.Report) error {
+	facts := n.sys.Facts()
+	digest, err := document.CanonicalDigest(facts)
+	if err != nil {
+		return err
+	}
+	if digest != n.state.Facts {
+		r.Facts = &facts
+	}
+	return nil
+}
+
+// count keeps the trouble and since when each resource waits.
+func (n *node) count(result *resource.Result, now time.Time) {
+	var failed []string
+	waiting := map[string]int64{}
+	for i := range result.Resources {
+		r := &result.Resources[i]
+		switch r.State {
+		case report.StateFailed:
+			failed = append(failed, r.ID)
+		case report.StateWaiting:
+			since, ok := n.state.Waiting[r.ID]
+			if !ok {
+				since = now.UnixMilli()
+			}
+			waiting[r.ID] = since
+			r.Error += ", waiting since " + time.UnixMilli(since).UTC().Format(time.RFC3339)
+		case report.StateOK, report.StateChanged, report.StateDiffers, report.StateBlocked, report.StateRemoved:
+		}
+	}
+	if !maps.Equal(n.state.Waiting, waiting) {
+		n.state.Waiting = waiting
+	}
+	if len(waiting) == 0 {
+		n.state.Waiting = nil
+	}
+	n.state.Trouble = again(n.state.Trouble, failed, now)
+}
+
+// again is the trouble after a pass in which these resources failed.
+func again(t *report.Trouble, failed []string, now time.Time) *report.Trouble {
+	if len(failed) == 0 {
+		return nil
+	}
+	fingerprint := fingerprint(failed)
+	if t == nil || t.Fingerprint != fingerprint {
+		return &report.Trouble{Fingerprint: fingerprint, Since: now.UnixMilli(), Count: 1}
+	}
+	return &report.Trouble{Fingerprint: fingerprint, Since: t.Since, Count: t.Count + 1}
+}
+
+func fingerprint(failed []string) string {
+	slices.Sort(failed)
+	return strings.Join(failed, " ")
+}

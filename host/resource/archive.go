@@ -1,0 +1,174 @@
+package resource
+
+import (
+	"context"
+	"io"
+	"path"
+
+	"noxmesh/archive"
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/host/keep"
+	"noxmesh/internal/fault"
+)
+
+// index is an archive's index that was decoded before.
+type index struct {
+	archive.Index
+}
+
+// expand says of every item what it consists of. An archive's index is kept
+// beside the record, so that it is read back without asking anybody.
+func (p *pass) expand(ctx context.Context) {
+	var kept []document.Digest
+	for _, it := range p.items {
+		t, err := thing(it.res)
+		if err != nil {
+			it.fail(err)
+			continue
+		}
+		it.works = []*work{{want: t}}
+		it.known = it.res.Type != declaration.Archive
+		if !it.known {
+			kept = append(kept, it.res.Digest)
+			if err := p.unfold(ctx, it); err != nil {
+				it.fail(err)
+			}
+		}
+	}
+	p.conflicts()
+	p.forgetIndexes(kept)
+}
+
+// unfold adds an archive's entries.
+func (p *pass) unfold(ctx context.Context, it *item) error {
+	idx, err := p.index(ctx, it.res.Digest)
+	if err != nil {
+		return fault.Add(err, "read the index of %q", it.res.ID)
+	}
+	it.index = idx
+	for _, e := range idx.Entries {
+		t := keep.Thing{Path: path.Join(it.res.Path, e.Path), Kind: keep.Kind(e.Kind)}
+		switch e.Kind {
+		case archive.File:
+			t.Digest, t.Size, t.Mode = e.Digest, e.Size, e.Mode()
+		case archive.Directory:
+			t.Mode = e.Mode()
+		case archive.Link:
+			t.Target = e.Target
+		}
+		if why := reserved(t.Path); why != "" {
+			return fault.New(fault.Denied, "its entry %q is %s", e.Path, why)
+		}
+		it.works = append(it.works, &work{want: t, entry: e})
+	}
+	it.known = true
+	return nil
+}
+
+// index is from memory, from the state folder, or from the source, in this order.
+func (p *pass) index(ctx context.Context, digest document.Digest) (archive.Index, error) {
+	if idx, ok := p.indexes[digest]; ok {
+		return idx.Index, nil
+	}
+	packed, err := p.keep.Index(digest)
+	if err == nil {
+		if idx, err := openIndex(packed, digest); err == nil {
+			p.indexes[digest] = index{idx}
+			return idx, nil
+		}
+	}
+	packed, err = p.source.Index(ctx, digest)
+	if err != nil {
+		return archive.Index{}, err
+	}
+	idx, err := openIndex(packed, digest)
+	if err != nil {
+		return archive.Index{}, err
+	}
+	if err := p.keep.SaveIndex(digest, packed); err != nil {
+		return archive.Index{}, fault.Wrap(fault.Conflict, err, "keep the index")
+	}
+	p.indexes[digest] = index{idx}
+	return idx, nil
+}
+
+func openIndex(packed []byte, digest document.Digest) (archive.Index, error) {
+	idx, err := archive.DecompressIndex(packed)
+	if err != nil {
+		return archive.Index{}, err
+	}
+	got, err := idx.Digest()
+	if err != nil {
+		return archive.Index{}, err
+	}
+	if got != digest {
+		return archive.Index{}, fault.New(fault.Invalid, "the index that came has the digest %s, declared is %s", got.Short(), digest.Short())
+	}
+	return idx, nil
+}
+
+func (p *pass) forgetIndexes(keep []document.Digest) {
+	want := map[document.Digest]bool{}
+	for _, d := range keep {
+		want[d] = true
+	}
+	stale := false
+	for d := range p.indexes {
+		if !want[d] {
+			delete(p.indexes, d)
+			stale = true
+		}
+	}
+	if stale {
+		_ = p.keep.KeepIndexes(keep) // what stays is tried again when the next one goes
+	}
+}
+
+// conflicts fails an archive that brings a path which another resource declares.
+func (p *pass) conflicts() {
+	owner := make(map[string]*item, len(p.items))
+	for _, it := range p.items {
+		owner[it.res.Path] = it
+	}
+	for _, it := range p.items {
+		if it.res.Type != declaration.Archive || it.settled() {
+			continue
+		}
+		for _, w := range it.works[1:] {
+			if o, ok := owner[w.want.Path]; ok {
+				it.fail(fault.New(fault.Conflict, "%q is in the archive, and %q declares it as well", w.want.Path, o.res.ID))
+				break
+			}
+		}
+	}
+}
+
+// stageArchive writes the files that differ beside their places. Only the
+// frames that hold them are fetched.
+func (p *pass) stageArchive(ctx context.Context, it *item) error {
+	wanted := map[string]*work{}
+	for _, w := range it.works[1:] {
+		if w.entry.Kind == archive.File && w.toStage() {
+			wanted[w.entry.Path] = w
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	frames, err := p.source.Frames(ctx, it.res.Digest)
+	if err != nil {
+		return err
+	}
+	want := func(e archive.Entry) bool { return wanted[e.Path] != nil }
+	return archive.Extract(ctx, it.index, frames, want, func(e archive.Entry, body io.Reader) error {
+		err := p.stageFile(wanted[e.Path], func(to io.Writer) error {
+			_, err := io.Copy(to, body)
+			return err
+		})
+		if err != nil {
+			return fault.Add(err, "entry %q", e.Path)
+		}
+		return nil
+	})
+}

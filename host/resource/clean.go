@@ -1,0 +1,268 @@
+package resource
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"noxmesh/host/keep"
+	"noxmesh/host/system"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+	"noxmesh/report"
+)
+
+// cleaning is the removal of what is no longer declared.
+type cleaning struct {
+	*pass
+	wanted  map[string]bool
+	needed  map[string]bool // directories that something wanted, or not yet removed, lies in
+	byID    map[string]*item
+	gone    []string // paths to read back as absent
+	reports map[string]*report.Resource
+	devices map[uint64]string
+}
+
+// clean removes what the host made and what is no longer declared, releases what
+// it took over, and records it when it was read back. What belongs to a resource
+// that is not right yet stays until it is.
+func (p *pass) clean() {
+	c := cleaning{
+		pass: p, wanted: map[string]bool{}, needed: map[string]bool{}, byID: map[string]*item{},
+		reports: map[string]*report.Resource{}, devices: map[uint64]string{},
+	}
+	for _, it := range p.items {
+		c.byID[it.res.ID] = it
+		for _, w := range it.works {
+			c.wanted[w.want.Path] = true
+			c.need(w.want.Path)
+		}
+	}
+	p.sys.Forget()
+	for _, at := range slices.Backward(slices.Sorted(maps.Keys(p.record.Entries))) {
+		if !c.wanted[at] {
+			c.leave(p.record.Entries[at])
+			p.sys.Trim()
+		}
+	}
+	c.seal()
+	c.forgetDone()
+	for _, id := range slices.Sorted(maps.Keys(c.reports)) {
+		p.left = append(p.left, *c.reports[id])
+	}
+}
+
+func (c *cleaning) need(p string) {
+	for dir := path.Dir(p); dir != "/" && !c.needed[dir]; dir = path.Dir(dir) {
+		c.needed[dir] = true
+	}
+}
+
+// leave is what becomes of one thing that no resource declares.
+func (c *cleaning) leave(e keep.Entry) {
+	p := e.Thing.Path
+	it := c.byID[e.ID]
+	switch {
+	case it != nil && (!it.right() || !it.known):
+		c.need(p) // its new place is not right yet
+	case e.Thing.Kind == keep.Directory && c.needed[p] && e.Origin == keep.Made:
+		if e.ID != "" {
+			c.say(e.ID, "")
+			e.ID = ""
+			c.record.Entries[p] = e
+			c.dirty = true
+		}
+	case e.Origin == keep.TakenOver:
+		c.say(e.ID, p+" was there before, and stays")
+		c.drop(p)
+	default:
+		c.removeMade(e)
+	}
+}
+
+func (c *cleaning) removeMade(e keep.Entry) {
+	p := e.Thing.Path
+	says, err := c.takeAway(e)
+	switch {
+	case err != nil:
+		c.need(p)
+		c.cannot(e, err)
+	case says != "":
+		c.say(e.ID, says)
+		c.drop(p)
+	default:
+		c.say(e.ID, "")
+		c.gone = append(c.gone, p)
+	}
+}
+
+// takeAway removes one thing, or says why it is not the host's to remove.
+func (c *cleaning) takeAway(e keep.Entry) (string, error) {
+	f, pl, err := look(c.sys, e.Thing, c.buffer)
+	if err != nil {
+		return "", err
+	}
+	if pl.dir == nil {
+		return "", nil
+	}
+	c.devices[pl.dir.Device()] = path.Dir(e.Thing.Path)
+	if e.Phase != keep.Done {
+		c.wrote = true
+		if err := unstage(pl); err != nil {
+			return "", err
+		}
+	}
+	where := c.real[pl.real()]
+	switch {
+	case f.kind == "":
+		return "", nil
+	case where != "":
+		return e.Thing.Path + " is where " + where + " is", nil
+	case f.kind != e.Thing.Kind && f.kind != e.Was:
+		return e.Thing.Path + " is a " + called(f.kind) + " that the host did not make, and stays", nil
+	case e.Phase == keep.Making && !f.body:
+		return e.Thing.Path + " was not made by the host, and stays", nil
+	}
+	c.wrote = true
+	err = remove(pl, f.kind)
+	if f.kind == keep.Directory && system.NotEmpty(err) {
+		return e.Thing.Path + " holds what the host did not make, and stays", nil
+	}
+	return "", err
+}
+
+// seal puts the removals on the disk, reads them back, and drops what is gone.
+func (c *cleaning) seal() {
+	for _, dir := range c.devices {
+		err := c.sealOne(dir)
+		if err != nil {
+			for _, p := range c.gone {
+				c.cannot(c.record.Entries[p], err)
+			}
+			return
+		}
+	}
+	c.sys.Forget()
+	for _, p := range c.gone {
+		e := c.record.Entries[p]
+		f, pl, err := look(c.sys, e.Thing, c.buffer)
+		if err == nil && f.kind != "" && c.real[pl.real()] == "" {
+			err = fault.New(fault.Conflict, "it is there again")
+		}
+		if err != nil {
+			c.cannot(e, err)
+			continue
+		}
+		c.drop(p)
+	}
+}
+
+func (c *cleaning) sealOne(p string) error {
+	for {
+		dir, err := c.sys.Dir(p)
+		if err == nil {
+			return effect.Do("resource.removal.seal", dir.SyncFS)
+		}
+		if !system.Absent(err) || p == "/" {
+			return err
+		}
+		p = path.Dir(p) // it was removed itself
+	}
+}
+
+func (c *cleaning) drop(p string) {
+	delete(c.record.Entries, p)
+	c.dirty = true
+}
+
+// forgetDone drops the resources that are no longer declared.
+func (c *cleaning) forgetDone() {
+	for id := range c.record.Done {
+		if c.byID[id] == nil {
+			delete(c.record.Done, id)
+			c.dirty = true
+			c.say(id, "") // its path is another resource's
+		}
+	}
+}
+
+// say reports a resource once as removed, with what is left where it is. One
+// that is still declared has changed: something of it is gone.
+func (c *cleaning) say(id, text string) {
+	if id == "" {
+		return
+	}
+	if it := c.byID[id]; it != nil {
+		if it.state == report.StateOK {
+			it.state = report.StateChanged
+		}
+		return
+	}
+	r := c.reports[id]
+	if r == nil {
+		r = &report.Resource{ID: id, State: report.StateRemoved}
+		c.reports[id] = r
+	}
+	if text != "" && len(r.Found) < 1024 {
+		r.Found = strings.TrimPrefix(r.Found+"; "+text, "; ")
+	}
+}
+
+// cannot reports what is still there though it should not be.
+func (c *cleaning) cannot(e keep.Entry, err error) {
+	why := fault.Wrap(fault.Conflict, system.Cause(err), "remove %q", e.Thing.Path)
+	if it := c.byID[e.ID]; it != nil {
+		it.state, it.err = report.StateFailed, why
+		return
+	}
+	if e.ID == "" {
+		return // a directory that something was in: tried again in every pass
+	}
+	c.say(e.ID, "")
+	r := c.reports[e.ID]
+	r.State, r.Error = report.StateFailed, why.Error()
+}
+
+// clear removes, before anything is looked at, what the host made and what now
+// stands in the way: a file or a link where a directory is needed, through
+// which a declared path would lead somewhere else.
+func (p *pass) clear() {
+	wanted, needed := map[string]bool{}, map[string]bool{}
+	for _, it := range p.items {
+		for _, w := range it.works {
+			wanted[w.want.Path] = true
+			for dir := path.Dir(w.want.Path); dir != "/" && !needed[dir]; dir = path.Dir(dir) {
+				needed[dir] = true
+			}
+		}
+	}
+	for _, e := range p.record.Entries {
+		t := e.Thing
+		if t.Kind != keep.Directory && e.Origin == keep.Made && needed[t.Path] && !wanted[t.Path] {
+			p.takeOut(e)
+		}
+	}
+}
+
+// empty removes what the host made below a directory that is to become something else.
+func (p *pass) empty(dir string) {
+	below := func(at string) bool { return strings.HasPrefix(at, dir+"/") }
+	for _, at := range slices.Backward(slices.Sorted(maps.Keys(p.record.Entries))) {
+		if e := p.record.Entries[at]; below(at) && e.Origin == keep.Made {
+			p.takeOut(e)
+		}
+	}
+}
+
+// takeOut removes one thing early. It stays in the record until it has been
+// read back as gone; where it cannot be removed, what needs its place says so.
+func (p *pass) takeOut(e keep.Entry) {
+	f, pl, err := look(p.sys, e.Thing, p.buffer)
+	if err != nil || pl.dir == nil || f.kind != e.Thing.Kind || e.Phase == keep.Making && !f.body {
+		return
+	}
+	p.wrote = true
+	_ = remove(pl, f.kind)
+	p.sys.Forget() // handles may have been reached through it
+}

@@ -1,0 +1,192 @@
+package resource
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/host/keep"
+	"noxmesh/host/system"
+	"noxmesh/internal/fault"
+	"noxmesh/report"
+)
+
+// bufferSize is what of a file is read at once.
+const bufferSize = 128 << 10
+
+// Engine makes a machine what a declaration says. It is used by one goroutine.
+type Engine struct {
+	sys     *system.Root
+	keep    Keep
+	record  keep.Record
+	buffer  []byte
+	digests map[string]document.Digest // of resources that were seen before, by id and content
+	indexes map[document.Digest]index
+}
+
+// New is the engine on this tree, with what the record says of it.
+func New(sys *system.Root, k Keep, record keep.Record) *Engine {
+	sys.Guard(Reserved()...)
+	return &Engine{sys: sys, keep: k, record: record, buffer: make([]byte, bufferSize), indexes: map[document.Digest]index{}}
+}
+
+// Result is what a pass found and did.
+type Result struct {
+	Resources []report.Resource
+	Outcome   report.Outcome
+	Wrote     bool // something on the machine was changed
+}
+
+// pass is one application of a declaration, from the first look to the last record.
+type pass struct {
+	*Engine
+	source Source
+	items  []*item
+	dirty  bool // the record in memory is ahead of the one on disk
+	wrote  bool
+	real   map[string]string // by where a declared thing truly is: its path
+	left   []report.Resource // what is no longer declared
+}
+
+// Apply makes the machine what the body says, reads it back, and records it. An
+// error is the end of ctx and nothing else: every other failure is in the result.
+func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source) (Result, error) {
+	p := &pass{Engine: e, source: source, items: newItems(body), real: map[string]string{}}
+	e.sys.Forget()
+	defer e.sys.Forget()
+	if err := p.digest(); err != nil {
+		return Result{}, err
+	}
+	p.expand(ctx)
+	p.clear()
+	for level := range p.levels() {
+		if err := ctx.Err(); err != nil {
+			return Result{}, err
+		}
+		p.wave(ctx, p.ready(level))
+	}
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	p.clean()
+	p.save()
+	return p.result(), nil
+}
+
+func (p *pass) levels() int {
+	n := 0
+	for _, it := range p.items {
+		n = max(n, it.level+1)
+	}
+	return n
+}
+
+// ready is the items of a level that may be tried; the others are blocked.
+func (p *pass) ready(level int) []*item {
+	var ready []*item
+	for _, it := range p.items {
+		if it.level != level || it.settled() {
+			continue
+		}
+		if p.block(it); !it.settled() {
+			ready = append(ready, it)
+		}
+	}
+	return ready
+}
+
+func (p *pass) block(it *item) {
+	for _, n := range it.needs {
+		if need := p.items[n]; !need.right() {
+			it.state = report.StateBlocked
+			it.err = fault.New(fault.Conflict, "%q comes first, and is %s", need.res.ID, string(need.state))
+			return
+		}
+	}
+}
+
+// digest names every resource. The engine remembers those of the last pass.
+func (p *pass) digest() error {
+	seen := make(map[string]document.Digest, len(p.items))
+	for _, it := range p.items {
+		key := key(it.res)
+		d, ok := p.digests[key]
+		if !ok {
+			var err error
+			if d, err = it.res.ContentDigest(); err != nil {
+				return err
+			}
+		}
+		it.digest, seen[key] = d, d
+	}
+	p.digests = seen
+	return nil
+}
+
+// key is a resource as one comparable value.
+func key(r declaration.Resource) string {
+	return strings.Join(append([]string{
+		r.ID, string(r.Type), r.Path, r.Mode, r.Target, string(r.Digest), strconv.FormatInt(r.Size, 10),
+	}, r.After...), "\x00")
+}
+
+// save makes the record durable where it has moved. What it could not write it
+// says of every item that stands on it.
+func (p *pass) save() {
+	if !p.dirty {
+		return
+	}
+	if err := p.keep.SaveRecord(p.record); err != nil {
+		for _, it := range p.items {
+			if it.right() {
+				it.state, it.err = report.StateFailed, fault.Wrap(fault.Conflict, err, "record %q", it.res.ID)
+			}
+		}
+		return
+	}
+	p.dirty = false
+}
+
+func (p *pass) result() Result {
+	r := Result{Outcome: report.OutcomeApplied, Wrote: p.wrote, Resources: make([]report.Resource, 0, len(p.items)+len(p.left))}
+	for _, it := range p.items {
+		if !it.right() {
+			r.Outcome = report.OutcomeFailed
+		}
+		out := report.Resource{ID: it.res.ID, Digest: it.digest, State: it.state, Found: few(it.says), Fixed: it.fixed && it.right()}
+		if it.err != nil {
+			out.Error = it.err.Error()
+		}
+		r.Resources = append(r.Resources, out)
+	}
+	for _, left := range p.left {
+		if left.State != report.StateRemoved {
+			r.Outcome = report.OutcomeFailed
+		}
+		r.Resources = append(r.Resources, left)
+	}
+	return r
+}
+
+// said is how many of the things that differ are named.
+const said = 5
+
+func few(says []string) string {
+	if len(says) > said {
+		return strings.Join(says[:said], "; ") + "; and more"
+	}
+	return strings.Join(says, "; ")
+}
+
+// Paths is what the record holds, for people: by path, whose it is.
+func (e *Engine) Paths() []keep.Entry {
+	entries := make([]keep.Entry, 0, len(e.record.Entries))
+	for _, p := range slices.Sorted(maps.Keys(e.record.Entries)) {
+		entries = append(entries, e.record.Entries[p])
+	}
+	return entries
+}

@@ -1,0 +1,133 @@
+package resource
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+
+	"noxmesh/document"
+	"noxmesh/host/keep"
+	"noxmesh/host/system"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+)
+
+// lookFile compares size, mode and bytes. A file of another size is not read.
+func lookFile(f *found, pl place, want keep.Thing, buffer []byte) error {
+	mode := sameMode(f.info, want.Mode)
+	if f.info.Size() != want.Size {
+		f.says = fmt.Sprintf("other content (%d bytes)", f.info.Size())
+		return nil
+	}
+	digest, err := digestOf(pl, f.info, buffer)
+	if errors.Is(err, fs.ErrPermission) && !mode {
+		f.says = fmt.Sprintf("mode %04o", f.info.Mode().Perm())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.body = digest == want.Digest
+	f.same = f.body && mode
+	switch {
+	case !f.body:
+		f.says = fmt.Sprintf("other content (%s)", digest.Short())
+	case !mode:
+		f.says = "mode " + modeText(f.info.Mode())
+	}
+	return nil
+}
+
+func digestOf(pl place, info fs.FileInfo, buffer []byte) (digest document.Digest, err error) {
+	file, err := pl.dir.Read(pl.name, info)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	for {
+		n, err := file.Read(buffer)
+		h.Write(buffer[:n])
+		if errors.Is(err, io.EOF) {
+			return document.FromHash(h.Sum(nil)), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+func modeText(m fs.FileMode) string {
+	bits := m.Perm()
+	if m&fs.ModeSetuid != 0 {
+		bits |= 0o4000
+	}
+	if m&fs.ModeSetgid != 0 {
+		bits |= 0o2000
+	}
+	if m&fs.ModeSticky != 0 {
+		bits |= 0o1000
+	}
+	return fmt.Sprintf("%04o", uint32(bits))
+}
+
+// stageFile writes a file beside its place, with the bytes that fill writes.
+func stageFile(pl place, want keep.Thing, fill func(io.Writer) error) error {
+	if err := unstage(pl); err != nil {
+		return err
+	}
+	return effect.Do("resource.file.stage", func() error { return writeFile(pl, want, fill) })
+}
+
+func writeFile(pl place, want keep.Thing, fill func(io.Writer) error) (err error) {
+	file, err := pl.dir.Create(pl.temp())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := file.Close(); err == nil {
+			err = e
+		}
+	}()
+	s := sink{to: file, left: want.Size, hash: sha256.New()}
+	if err := fill(&s); err != nil {
+		return s.whose(err)
+	}
+	if got := document.FromHash(s.hash.Sum(nil)); s.left != 0 || got != want.Digest {
+		return fault.New(fault.Invalid, "the bytes that came have the digest %s, declared is %s", got.Short(), want.Digest.Short())
+	}
+	return file.Chmod(want.Mode)
+}
+
+// sink takes exactly the bytes of one file, and knows whether it was itself that failed.
+type sink struct {
+	to   io.Writer
+	left int64
+	hash hash.Hash
+	err  error
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	if int64(len(b)) > s.left {
+		return 0, fault.New(fault.Invalid, "more bytes came than were declared")
+	}
+	n, err := s.to.Write(b)
+	s.hash.Write(b[:n])
+	s.left -= int64(n)
+	s.err = err
+	return n, err
+}
+
+// whose says of a failure without a kind whether it was this machine's.
+func (s *sink) whose(err error) error {
+	switch {
+	case s.err != nil:
+		return fault.Wrap(fault.Conflict, system.Cause(s.err), "write")
+	case fault.KindOf(err) == fault.Unknown:
+		return fault.Wrap(fault.Unavailable, err, "read the bytes")
+	}
+	return err
+}

@@ -1,0 +1,181 @@
+package resource
+
+import (
+	"path"
+
+	"noxmesh/host/keep"
+	"noxmesh/host/system"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+)
+
+// intend writes down, durably, all that the wave is about to make or change,
+// and whose each thing is: from then on a kill at any moment leaves nothing
+// behind whose origin is not known.
+func (p *pass) intend(items []*item) {
+	for _, it := range items {
+		for _, w := range it.works {
+			if w.found.same {
+				continue
+			}
+			if err := p.mean(it, w); err != nil {
+				it.broken("replace", w.want.Path, err)
+				break
+			}
+		}
+	}
+	p.saveFor(items)
+}
+
+// saveFor saves the record before the effects of these items; without it they have none.
+func (p *pass) saveFor(items []*item) {
+	if !p.dirty {
+		return
+	}
+	if err := p.keep.SaveRecord(p.record); err != nil {
+		for _, it := range items {
+			if !it.settled() {
+				it.fail(fault.Wrap(fault.Conflict, err, "record what is about to be made"))
+			}
+		}
+		return
+	}
+	p.dirty = false
+}
+
+// mean is the line of the record for one thing that differs.
+func (p *pass) mean(it *item, w *work) error {
+	e, had := p.record.Entries[w.want.Path]
+	if err := p.replaceable(w, had); err != nil {
+		return err
+	}
+	switch {
+	case !had && w.found.kind == "":
+		e.Origin, e.Phase = keep.Made, keep.Making
+	case !had:
+		e.Origin, e.Phase = keep.TakenOver, keep.Making
+	case e.Phase == keep.Making:
+		if p.foreign(e, w) {
+			e.Origin = keep.TakenOver
+		}
+	default:
+		e.Phase = keep.Changing
+		if e.Thing.Kind != w.want.Kind {
+			e.Was = e.Thing.Kind
+		}
+	}
+	e.Thing, e.ID = w.want, it.res.ID
+	if p.record.Entries[w.want.Path] != e {
+		p.record.Entries[w.want.Path] = e
+		p.dirty = true
+	}
+	return p.meanParents(path.Dir(w.want.Path))
+}
+
+// foreign reports whether what is there is not what a killed host was making.
+func (p *pass) foreign(e keep.Entry, w *work) bool {
+	if w.found.kind == "" || e.Origin == keep.TakenOver {
+		return false
+	}
+	if e.Thing == w.want {
+		return !w.found.body
+	}
+	f, _, err := look(p.sys, e.Thing, p.buffer)
+	return err != nil || !f.body
+}
+
+// replaceable is what stands against putting the thing where something else is.
+// A file gives way to a file or a link; a directory gives way where it is empty,
+// which only its removal can tell.
+func (p *pass) replaceable(w *work, ours bool) error {
+	f, want := w.found, w.want
+	switch {
+	case f.kind == other:
+		return fault.New(fault.Conflict, "a %s is there", called(f.kind)).With("move it away")
+	case want.Kind == keep.Directory && f.kind != "" && f.kind != want.Kind && !ours:
+		return fault.New(fault.Conflict, "a %s is there that the host did not make", called(f.kind)).With("move it away")
+	}
+	return nil
+}
+
+// meanParents adds the directories that are missing on the way.
+func (p *pass) meanParents(dir string) error {
+	for ; dir != "/"; dir = path.Dir(dir) {
+		if e, had := p.record.Entries[dir]; had && e.Thing.Kind == keep.Directory && e.Phase != keep.Done {
+			return nil // about to be made, perhaps in the place of something else
+		}
+		_, err := p.sys.Dir(dir)
+		if err == nil {
+			return nil
+		}
+		if !system.Absent(err) {
+			return fault.Wrap(fault.Conflict, system.Cause(err), "the directory %q", dir)
+		}
+		if e, had := p.record.Entries[dir]; !had {
+			e = keep.Entry{Thing: keep.Thing{Path: dir, Kind: keep.Directory, Mode: 0o755}, Origin: keep.Made, Phase: keep.Making}
+			p.record.Entries[dir] = e
+			p.dirty = true
+		}
+	}
+	return nil
+}
+
+// makeDirectories makes what the item's things lie in, and its own directories.
+func (p *pass) makeDirectories(it *item) {
+	for _, w := range it.works {
+		if w.found.same {
+			continue
+		}
+		err := p.makeParents(path.Dir(w.want.Path))
+		if err == nil && w.want.Kind == keep.Directory {
+			err = p.makeDirectory(w)
+		}
+		if err != nil {
+			it.broken("make", w.want.Path, err)
+			return
+		}
+	}
+}
+
+func (p *pass) makeDirectory(w *work) error {
+	pl, err := at(p.sys, w.want.Path)
+	if err != nil {
+		return err
+	}
+	// An earlier item of the wave may have made it, as the way to something.
+	if info, err := pl.dir.Lstat(pl.name); err == nil && kindOf(info) == keep.Directory {
+		w.found.kind, w.found.info = keep.Directory, info
+		if sameMode(info, w.want.Mode) {
+			return nil
+		}
+	}
+	p.wrote, w.wrote = true, true
+	if w.found.kind != "" && w.found.kind != keep.Directory {
+		defer p.sys.Forget() // handles may have been reached through what stood there
+	}
+	return makeDirectory(pl, w.found, w.want)
+}
+
+func (p *pass) makeParents(dir string) error {
+	_, err := p.sys.Dir(dir)
+	if dir == "/" || err == nil || !system.Absent(err) {
+		return err
+	}
+	if err := p.makeParents(path.Dir(dir)); err != nil {
+		return err
+	}
+	pl, err := at(p.sys, dir)
+	if err != nil {
+		return err
+	}
+	p.wrote = true
+	err = effect.Do("resource.parent.make", func() error { return pl.dir.Mkdir(pl.name) })
+	if err != nil {
+		return err
+	}
+	info, err := pl.dir.Lstat(pl.name)
+	if err != nil {
+		return err
+	}
+	return chmod(pl, found{info: info}, keep.Thing{Mode: 0o755})
+}

@@ -1,0 +1,162 @@
+package resource
+
+import (
+	"io/fs"
+	"path"
+	"strconv"
+
+	"noxmesh/archive"
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/host/keep"
+	"noxmesh/host/system"
+	"noxmesh/internal/fault"
+	"noxmesh/report"
+)
+
+// item is one declared resource on its way through a pass.
+type item struct {
+	res    declaration.Resource
+	digest document.Digest
+	level  int
+	needs  []int // items that must be right first
+	works  []*work
+	known  bool // works are all that it consists of
+	state  report.State
+	err    error
+	says   []string // what was found that differed
+	fixed  bool
+	index  archive.Index
+}
+
+// work is one thing of an item.
+type work struct {
+	want   keep.Thing
+	found  found
+	entry  archive.Entry // of an archive's
+	staged bool
+	wrote  bool
+}
+
+func (it *item) settled() bool { return it.state != "" }
+
+func (it *item) right() bool {
+	return it.state == report.StateOK || it.state == report.StateChanged
+}
+
+// fail ends the item for this pass. What does not answer is waited for and has not failed.
+func (it *item) fail(err error) {
+	it.err = err
+	it.state = report.StateFailed
+	if fault.KindOf(err) == fault.Unavailable {
+		it.state = report.StateWaiting
+	}
+}
+
+// broken is a failure of this machine, whatever its kind: nothing outside is waited for.
+func (it *item) broken(doing, p string, err error) {
+	kind := fault.KindOf(err)
+	if kind == fault.Unavailable || kind == fault.Unknown {
+		kind = fault.Conflict
+	}
+	it.fail(fault.Wrap(kind, system.Cause(err), "%s %q", doing, p))
+}
+
+// things is what a resource other than an archive consists of.
+func thing(r declaration.Resource) (keep.Thing, error) {
+	t := keep.Thing{Path: r.Path}
+	var err error
+	switch r.Type {
+	case declaration.File:
+		t.Kind, t.Digest, t.Size = keep.File, r.Digest, r.Size
+		t.Mode, err = mode(r.Mode, 0o644)
+	case declaration.Directory:
+		t.Kind = keep.Directory
+		t.Mode, err = mode(r.Mode, 0o755)
+	case declaration.Link:
+		t.Kind, t.Target = keep.Link, r.Target
+	case declaration.Archive:
+		t.Kind, t.Mode = keep.Directory, 0o755
+	default:
+		err = fault.New(fault.Invalid, "type %q: this host has no such type", string(r.Type))
+	}
+	return t, err
+}
+
+func mode(s string, otherwise fs.FileMode) (fs.FileMode, error) {
+	if s == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.ParseUint(s, 8, 32)
+	if err != nil || n > 0o777 {
+		return 0, fault.New(fault.Invalid, "mode %q: want four octal digits, at most 0777", s)
+	}
+	return fs.FileMode(n), nil
+}
+
+// newItems is the resources with what each depends on, said or by being inside
+// of it, and with their levels: an item's is above that of all it depends on.
+func newItems(body declaration.Body) []*item {
+	items := make([]*item, len(body.Resources))
+	ids := make(map[string]int, len(items))
+	paths := make(map[string]int, len(items))
+	for i, r := range body.Resources {
+		items[i] = &item{res: r, level: -1}
+		ids[r.ID] = i
+		if r.Type != declaration.File {
+			paths[r.Path] = i
+		}
+		for _, id := range r.After {
+			if n, ok := ids[id]; ok && n < i { // said is only what comes earlier
+				items[i].needs = append(items[i].needs, n)
+			}
+		}
+	}
+	for i, it := range items {
+		n, ok := inside(paths, it.res.Path)
+		if ok && !reaches(items, n, i, map[int]bool{}) {
+			it.needs = append(it.needs, n)
+		}
+	}
+	for i := range items {
+		level(items, i)
+	}
+	return items
+}
+
+func level(items []*item, i int) int {
+	it := items[i]
+	if it.level < 0 {
+		it.level = 0
+		for _, n := range it.needs {
+			it.level = max(it.level, level(items, n)+1)
+		}
+	}
+	return it.level
+}
+
+// reaches reports whether item from depends on item to, through others or not.
+func reaches(items []*item, from, to int, seen map[int]bool) bool {
+	if from == to {
+		return true
+	}
+	for _, n := range items[from].needs {
+		if !seen[n] {
+			seen[n] = true
+			if reaches(items, n, to, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inside is the nearest declared thing that p lies in.
+func inside(paths map[string]int, p string) (int, bool) {
+	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
+		if n, ok := paths[dir]; ok {
+			return n, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,105 @@
+package resource
+
+import (
+	"path"
+	"strings"
+
+	"noxmesh/declaration"
+	"noxmesh/host/system"
+	"noxmesh/internal/fault"
+)
+
+// Reserved is the directories that no declaration reaches: the host's own, and the kernel's.
+func Reserved() []string {
+	return []string{"/var/lib/mesh-host", "/etc/mesh-host", "/proc", "/sys", "/dev"}
+}
+
+// own is the files by which the service manager starts the host.
+func own() []string {
+	return []string{"mesh-host.service", "mesh-host.service.d", "nox-mesh-host.service", "nox-mesh-host.service.d"}
+}
+
+// reserved is what stands against this path, without links, or "".
+func reserved(p string) string {
+	if p == "/" {
+		return "the root itself"
+	}
+	for _, r := range Reserved() {
+		if p == r || strings.HasPrefix(p, r+"/") {
+			return "the host's own or the kernel's"
+		}
+	}
+	for _, name := range own() {
+		if strings.Contains(p+"/", "/systemd/system/"+name+"/") {
+			return "the host's own service"
+		}
+	}
+	return ""
+}
+
+// covers reports whether a reserved directory lies below p. Nothing but a
+// directory may stand there.
+func covers(p string) bool {
+	for _, r := range Reserved() {
+		if strings.HasPrefix(r, p+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// Refuse is why this host will not have the declaration at all: a resource that
+// aims at what is reserved, also through links that stand on the machine, or
+// two with one path.
+func Refuse(sys *system.Root, body declaration.Body) error {
+	sys.Forget()
+	defer sys.Forget()
+	seen := map[string]string{}
+	for _, r := range body.Resources {
+		if err := refusePath(sys, r); err != nil {
+			return err
+		}
+		if other, ok := seen[r.Path]; ok {
+			return fault.New(fault.Denied, "resource %q: its path %q is that of %q as well", r.ID, r.Path, other)
+		}
+		seen[r.Path] = r.ID
+	}
+	return nil
+}
+
+func refusePath(sys *system.Root, r declaration.Resource) error {
+	if !path.IsAbs(r.Path) || path.Clean(r.Path) != r.Path || strings.ContainsRune(r.Path, 0) {
+		return fault.New(fault.Denied, "resource %q: %q is not an absolute, clean path", r.ID, r.Path)
+	}
+	if why := reserved(r.Path); why != "" {
+		return fault.New(fault.Denied, "resource %q: %q is %s", r.ID, r.Path, why)
+	}
+	if r.Type != declaration.Directory && r.Type != declaration.Archive && covers(r.Path) {
+		return fault.New(fault.Denied, "resource %q: what is the host's own lies below %q", r.ID, r.Path)
+	}
+	real, err := realPath(sys, r.Path)
+	if err != nil {
+		return fault.Wrap(fault.Denied, system.Cause(err), "resource %q", r.ID)
+	}
+	if why := reserved(real); why != "" {
+		return fault.New(fault.Denied, "resource %q: %q leads to %q, which is %s", r.ID, r.Path, real, why)
+	}
+	return nil
+}
+
+// realPath is p without the links that stand on the way to it, as far as the way exists.
+func realPath(sys *system.Root, p string) (string, error) {
+	rest := path.Base(p)
+	for dir := path.Dir(p); ; dir = path.Dir(dir) {
+		d, err := sys.Dir(dir)
+		switch {
+		case err == nil:
+			return path.Join(d.Path(), rest), nil
+		case fault.KindOf(err) == fault.Denied:
+			return "", err
+		case dir == "/":
+			return "", err
+		}
+		rest = path.Join(path.Base(dir), rest)
+	}
+}

@@ -1,0 +1,30 @@
+package resource
+
+import (
+	"context"
+	"io"
+
+	"noxmesh/archive"
+	"noxmesh/document"
+	"noxmesh/host/keep"
+)
+
+// Source gives the bytes that a declaration names. What it gives is not
+// believed before its digest. It is asked by one goroutine at a time. One that
+// does not answer is fault.Unavailable: then the resource waits and has not failed.
+type Source interface {
+	// Body writes the bytes of a file to w; an error of w ends it.
+	Body(ctx context.Context, digest document.Digest, size int64, w io.Writer) error
+	// Index is an archive's index, compressed, by the digest of the plain one.
+	Index(ctx context.Context, digest document.Digest) ([]byte, error)
+	// Frames is the blob of the archive with this index.
+	Frames(ctx context.Context, digest document.Digest) (archive.Source, error)
+}
+
+// Keep is where the record and the indexes lie; all that it saves is durable.
+type Keep interface {
+	SaveRecord(keep.Record) error
+	Index(document.Digest) ([]byte, error)
+	SaveIndex(document.Digest, []byte) error
+	KeepIndexes([]document.Digest) error
+}

@@ -1,0 +1,143 @@
+package resource
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"path"
+
+	"noxmesh/host/keep"
+	"noxmesh/host/system"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+)
+
+// other is the kind of what no resource makes: a device, a socket, a FIFO.
+const other keep.Kind = "other"
+
+// found is what is at a path.
+type found struct {
+	kind keep.Kind // empty for nothing
+	info fs.FileInfo
+	same bool   // as it should be
+	body bool   // of the right kind, with the right bytes: at most the mode differs
+	says string // what is there, where it differs
+}
+
+// place is where a path is: its directory, and its name in it.
+type place struct {
+	dir  *system.Dir
+	name string
+}
+
+func (p place) real() string { return path.Join(p.dir.Path(), p.name) }
+
+// temp is where the new thing waits for its commit. It is the same name every
+// time, so that what a killed host left is found again.
+func (p place) temp() string {
+	sum := sha256.Sum256([]byte(p.name))
+	return ".mesh-new-" + hex.EncodeToString(sum[:8])
+}
+
+// at is the place of a path, which must not be reserved by whatever way it is
+// reached. It is good until the next one is asked for.
+func at(sys *system.Root, p string) (place, error) {
+	sys.Trim()
+	dir, err := sys.Dir(path.Dir(p))
+	if err != nil {
+		return place{}, err
+	}
+	pl := place{dir, path.Base(p)}
+	if why := reserved(pl.real()); why != "" {
+		return place{}, fault.New(fault.Denied, "%q is %s", pl.real(), why)
+	}
+	return pl, nil
+}
+
+// look reads what is at a thing's path. Nothing there is no error.
+func look(sys *system.Root, want keep.Thing, buffer []byte) (found, place, error) {
+	pl, err := at(sys, want.Path)
+	if system.Absent(err) || system.NotDirectory(err) {
+		return found{says: "nothing"}, place{}, nil
+	}
+	if err != nil {
+		return found{}, place{}, err
+	}
+	info, err := pl.dir.Lstat(pl.name)
+	if system.Absent(err) {
+		return found{says: "nothing"}, pl, nil
+	}
+	if err != nil {
+		return found{}, pl, err
+	}
+	f := found{kind: kindOf(info), info: info}
+	if f.kind != want.Kind {
+		f.says = "a " + called(f.kind)
+		return f, pl, nil
+	}
+	switch want.Kind {
+	case keep.File:
+		err = lookFile(&f, pl, want, buffer)
+	case keep.Directory:
+		lookDirectory(&f, want)
+	case keep.Link:
+		err = lookLink(&f, pl, want)
+	}
+	return f, pl, err
+}
+
+func kindOf(info fs.FileInfo) keep.Kind {
+	switch info.Mode().Type() {
+	case 0:
+		return keep.File
+	case fs.ModeDir:
+		return keep.Directory
+	case fs.ModeSymlink:
+		return keep.Link
+	}
+	return other
+}
+
+func called(k keep.Kind) string {
+	if k == other {
+		return "device, socket or FIFO"
+	}
+	return string(k)
+}
+
+// sameMode compares all twelve bits: no mode that is declared has a setuid bit.
+func sameMode(info fs.FileInfo, mode fs.FileMode) bool {
+	return info.Mode()&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) == mode
+}
+
+// chmod changes a mode and nothing else.
+func chmod(pl place, f found, want keep.Thing) error {
+	return effect.Do("resource.mode.set", func() error { return pl.dir.Chmod(pl.name, f.info, want.Mode) })
+}
+
+// unstage removes what waits for a commit that will not come.
+func unstage(pl place) error {
+	err := effect.Do("resource.staged.remove", func() error { return pl.dir.Remove(pl.temp()) })
+	if system.Absent(err) {
+		return nil
+	}
+	return err
+}
+
+// commit puts the staged thing in its place. An empty directory that stood there goes.
+func commit(pl place, f found) error {
+	if f.kind == keep.Directory {
+		if err := removeDirectory(pl); err != nil {
+			return err
+		}
+	}
+	return effect.Do("resource.staged.commit", func() error { return pl.dir.Rename(pl.temp(), pl.name) })
+}
+
+// remove removes what the host made.
+func remove(pl place, kind keep.Kind) error {
+	if kind == keep.Directory {
+		return removeDirectory(pl)
+	}
+	return effect.Do("resource.thing.remove", func() error { return pl.dir.Remove(pl.name) })
+}

@@ -1,0 +1,330 @@
+package resource
+
+import (
+	"context"
+	"io"
+	"path"
+
+	"noxmesh/declaration"
+	"noxmesh/host/keep"
+	"noxmesh/host/system"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+	"noxmesh/report"
+)
+
+// toStage reports whether the thing must be written anew, beside its place.
+func (w *work) toStage() bool {
+	return !w.found.same && !w.found.body && w.want.Kind != keep.Directory
+}
+
+// wave brings items that depend on nothing outside of it to what is declared.
+// Each step is one for all of them.
+func (p *pass) wave(ctx context.Context, items []*item) {
+	p.look(items)
+	differing := p.differing(items)
+	if len(differing) == 0 {
+		return
+	}
+	p.intend(differing)
+	p.each(differing, p.makeDirectories)
+	p.sys.Forget()
+	p.each(differing, func(it *item) { p.stage(ctx, it) })
+	p.sync(differing, syncStaged)
+	p.each(differing, p.commit)
+	p.sync(differing, syncCommitted)
+	p.sys.Forget()
+	p.each(differing, p.readBack)
+}
+
+func (p *pass) each(items []*item, do func(*item)) {
+	for _, it := range items {
+		if !it.settled() {
+			do(it)
+		}
+	}
+}
+
+// look sees what is there, of every thing of every item.
+func (p *pass) look(items []*item) {
+	p.sys.Forget()
+	p.each(items, func(it *item) {
+		gone := map[string]bool{} // directories that are not there, whatever their path leads to
+		for _, w := range it.works {
+			err := p.see(w, gone)
+			if err != nil {
+				it.broken("look at", w.want.Path, err)
+				return
+			}
+			if !w.found.same {
+				it.says = append(it.says, name(it, w)+w.found.says)
+			}
+		}
+	})
+}
+
+// see looks at one thing. Two declared things in one place would undo each
+// other for ever: the second is refused.
+func (p *pass) see(w *work, gone map[string]bool) error {
+	if gone[path.Dir(w.want.Path)] {
+		w.found = found{says: "nothing"}
+		gone[w.want.Path] = w.want.Kind == keep.Directory
+		return nil
+	}
+	f, pl, err := look(p.sys, w.want, p.buffer)
+	if err != nil {
+		return err
+	}
+	w.found = f
+	if w.want.Kind == keep.Directory && f.kind != keep.Directory {
+		gone[w.want.Path] = true
+	}
+	if pl.dir == nil {
+		return nil
+	}
+	real := pl.real()
+	if first, ok := p.real[real]; ok && first != w.want.Path {
+		return fault.New(fault.Conflict, "it is the same place as %q", first)
+	}
+	p.real[real] = w.want.Path
+	return nil
+}
+
+// name is which thing of an item is meant; there is nothing to say of its only one.
+func name(it *item, w *work) string {
+	if w.entry.Path == "" {
+		return ""
+	}
+	return w.entry.Path + ": "
+}
+
+// differing settles the items that are as declared and returns the others.
+func (p *pass) differing(items []*item) []*item {
+	var differing []*item
+	p.each(items, func(it *item) {
+		if len(it.says) > 0 {
+			differing = append(differing, it)
+			return
+		}
+		it.state = report.StateOK
+		p.settle(it)
+	})
+	return differing
+}
+
+// settle writes down that an item was read back.
+func (p *pass) settle(it *item) {
+	for _, w := range it.works {
+		p.settleThing(it, w)
+	}
+	if p.record.Done[it.res.ID] != it.digest {
+		p.record.Done[it.res.ID] = it.digest
+		p.dirty = true
+	}
+}
+
+func (p *pass) settleThing(it *item, w *work) {
+	e, had := p.record.Entries[w.want.Path]
+	if had && e.Phase == keep.Done && e.Thing == w.want && e.ID == it.res.ID && e.Was == "" {
+		return
+	}
+	if !had {
+		e.Origin = keep.TakenOver // it is as declared, and nobody here made it so
+	}
+	if had && e.Phase != keep.Done && !w.wrote {
+		if pl, err := at(p.sys, w.want.Path); err == nil {
+			_ = unstage(pl) // what a killed host left beside; the next change does it again
+		}
+	}
+	e.Thing, e.ID, e.Phase, e.Was = w.want, it.res.ID, keep.Done, ""
+	p.record.Entries[w.want.Path] = e
+	p.dirty = true
+	p.settleParents(w.want.Path)
+}
+
+// settleParents writes down that the directories on the way were made: the
+// thing was read back in them.
+func (p *pass) settleParents(of string) {
+	for dir := path.Dir(of); dir != "/"; dir = path.Dir(dir) {
+		e, had := p.record.Entries[dir]
+		if !had || e.ID != "" || e.Phase == keep.Done {
+			return
+		}
+		e.Phase = keep.Done
+		p.record.Entries[dir] = e
+	}
+}
+
+// stage writes what differs beside its place.
+func (p *pass) stage(ctx context.Context, it *item) {
+	for _, w := range it.works {
+		if w.want.Kind != keep.Link || !w.toStage() {
+			continue
+		}
+		if err := p.stageLink(w); err != nil {
+			it.broken("write", w.want.Path, err)
+			p.unstage(it)
+			return
+		}
+	}
+	var err error
+	switch it.res.Type {
+	case declaration.Archive:
+		err = p.stageArchive(ctx, it)
+	case declaration.File:
+		if it.works[0].toStage() {
+			err = p.stageBody(ctx, it.works[0])
+		}
+	case declaration.Directory, declaration.Link:
+	}
+	if err == nil {
+		return
+	}
+	if fault.KindOf(err) == fault.Unavailable {
+		it.fail(err)
+	} else {
+		it.broken("write", it.res.Path, err)
+	}
+	p.unstage(it)
+}
+
+func (p *pass) stageLink(w *work) error {
+	pl, err := at(p.sys, w.want.Path)
+	if err != nil {
+		return err
+	}
+	w.staged = true
+	return stageLink(pl, w.want)
+}
+
+func (p *pass) stageBody(ctx context.Context, w *work) error {
+	return p.stageFile(w, func(to io.Writer) error { return p.source.Body(ctx, w.want.Digest, w.want.Size, to) })
+}
+
+func (p *pass) stageFile(w *work, fill func(io.Writer) error) error {
+	pl, err := at(p.sys, w.want.Path)
+	if err != nil {
+		return err
+	}
+	w.staged = true
+	return stageFile(pl, w.want, fill)
+}
+
+// unstage takes back what an item has staged: of an item, all is committed or nothing.
+func (p *pass) unstage(it *item) {
+	for _, w := range it.works {
+		if !w.staged {
+			continue
+		}
+		w.staged = false
+		if pl, err := at(p.sys, w.want.Path); err == nil {
+			_ = unstage(pl) // the record names it, and the next pass removes it
+		}
+	}
+}
+
+// sync puts all that was written so far on the disk, once for each file system.
+// What could not be is lost for every item there: the kernel says so only once.
+func (p *pass) sync(items []*item, one func(*system.Dir) error) {
+	p.sys.Forget()
+	devices := map[uint64]string{}
+	for _, it := range items {
+		if !it.settled() {
+			p.devices(it, func(device uint64, dir string) { devices[device] = dir })
+		}
+	}
+	for device, at := range devices {
+		dir, err := p.sys.Dir(at)
+		if err == nil {
+			err = one(dir)
+		}
+		if err != nil {
+			p.lost(items, device, err)
+		}
+	}
+}
+
+// devices names the file systems that the item's changes are on.
+func (p *pass) devices(it *item, yield func(device uint64, dir string)) {
+	for _, w := range it.works {
+		if w.found.same {
+			continue
+		}
+		p.sys.Trim()
+		at := path.Dir(w.want.Path)
+		if dir, err := p.sys.Dir(at); err == nil {
+			yield(dir.Device(), at)
+		}
+	}
+}
+
+func syncStaged(dir *system.Dir) error { return effect.Do("resource.wave.sync", dir.SyncFS) }
+
+func syncCommitted(dir *system.Dir) error { return effect.Do("resource.wave.seal", dir.SyncFS) }
+
+func (p *pass) lost(items []*item, device uint64, err error) {
+	for _, it := range items {
+		if it.settled() {
+			continue
+		}
+		hit := false
+		p.devices(it, func(d uint64, _ string) { hit = hit || d == device })
+		if hit {
+			it.broken("put on the disk", it.res.Path, err)
+			p.unstage(it)
+		}
+	}
+}
+
+// commit makes what was staged real.
+func (p *pass) commit(it *item) {
+	for _, w := range it.works {
+		if w.found.same || w.want.Kind == keep.Directory {
+			continue
+		}
+		if err := p.commitThing(w); err != nil {
+			it.broken("replace", w.want.Path, err)
+			p.unstage(it)
+			return
+		}
+	}
+}
+
+func (p *pass) commitThing(w *work) error {
+	pl, err := at(p.sys, w.want.Path)
+	if err != nil {
+		return err
+	}
+	p.wrote, w.wrote = true, true
+	if w.found.body {
+		return chmod(pl, w.found, w.want)
+	}
+	if w.found.kind == keep.Directory {
+		p.empty(w.want.Path)
+	}
+	if err := commit(pl, w.found); err != nil {
+		return err
+	}
+	w.staged = false
+	return nil
+}
+
+// readBack looks again at what was changed.
+func (p *pass) readBack(it *item) {
+	for _, w := range it.works {
+		if w.found.same {
+			continue
+		}
+		if err := p.see(w, map[string]bool{}); err != nil {
+			it.broken("read back", w.want.Path, err)
+			return
+		}
+		if !w.found.same {
+			it.fail(fault.New(fault.Conflict, "read back %q: it is not as declared: %s", w.want.Path, w.found.says))
+			return
+		}
+	}
+	it.fixed = p.record.Done[it.res.ID] == it.digest
+	it.state = report.StateChanged
+	p.settle(it)
+}

@@ -1,0 +1,139 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"noxmesh/archive"
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/internal/fault"
+)
+
+// indexLimit is what is read of a compressed index before it has been looked at.
+const indexLimit = 64 << 20
+
+// blob names bytes of a registry.
+type blob struct {
+	repository string
+	digest     document.Digest
+	size       int64
+}
+
+// blobs is where blobs are read from: a registry, or a folder. What comes is
+// checked by its digest by whoever asks for it.
+type blobs interface {
+	// pull writes a whole blob. One that does not answer is fault.Unavailable.
+	pull(ctx context.Context, b blob, w io.Writer) error
+	// read opens n bytes from off.
+	read(ctx context.Context, b blob, off, n int64) (io.ReadCloser, error)
+}
+
+// where is a declaration's own word on where its bytes are.
+type where struct {
+	declaration.Where
+	blobs blobs
+}
+
+// Body writes a file's bytes.
+func (s where) Body(ctx context.Context, digest document.Digest, size int64, w io.Writer) error {
+	if body, ok := s.Inline[digest]; ok {
+		_, err := io.WriteString(w, body)
+		return err
+	}
+	b := s.Blobs[digest] // a folder finds it by its digest alone
+	return s.blobs.pull(ctx, blob{b.Repository, digest, size}, w)
+}
+
+// Index is an archive's index, compressed.
+func (s where) Index(ctx context.Context, digest document.Digest) ([]byte, error) {
+	p, err := s.packed(digest)
+	if err != nil {
+		return nil, err
+	}
+	if p.IndexSize > indexLimit {
+		return nil, fault.New(fault.Invalid, "the index has %d bytes, at most %d are read", p.IndexSize, indexLimit)
+	}
+	var b bytes.Buffer
+	if err := s.blobs.pull(ctx, blob{p.Repository, p.Index, p.IndexSize}, &b); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// Frames is an archive's blob.
+func (s where) Frames(_ context.Context, digest document.Digest) (archive.Source, error) {
+	p, err := s.packed(digest)
+	if err != nil {
+		return nil, err
+	}
+	return frames{s.blobs, blob{p.Repository, p.Blob, p.Size}}, nil
+}
+
+func (s where) packed(digest document.Digest) (declaration.Packed, error) {
+	p, ok := s.Archives[digest]
+	if !ok {
+		return p, fault.New(fault.Invalid, "the declaration does not say where the archive %s is", digest.Short())
+	}
+	return p, nil
+}
+
+type frames struct {
+	blobs blobs
+	blob  blob
+}
+
+// Size is the blob's size as it was declared.
+func (f frames) Size() int64 { return f.blob.size }
+
+// ReadRange opens a part of the blob.
+func (f frames) ReadRange(ctx context.Context, off, n int64) (io.ReadCloser, error) {
+	return f.blobs.read(ctx, f.blob, off, n)
+}
+
+// folder is blobs as files: DIR/sha256/HEX, as in an OCI layout's blobs folder.
+type folder struct{ root *os.Root }
+
+func (f folder) open(b blob) (*os.File, error) {
+	if f.root == nil {
+		return nil, fault.New(fault.NotFound, "the blob %s is in no folder", b.digest.Short()).
+			With("put it into the declaration's \"inline\", or name a folder with --blobs")
+	}
+	file, err := f.root.Open(strings.Replace(string(b.digest), ":", "/", 1))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.New(fault.NotFound, "the blob %s is not in %q", b.digest, f.root.Name()).
+			With("a blob lies there as sha256/ and its 64 hexadecimal digits")
+	}
+	if err != nil {
+		return nil, fault.Wrap(fault.Conflict, err, "open the blob %s", b.digest)
+	}
+	return file, nil
+}
+
+func (f folder) pull(_ context.Context, b blob, w io.Writer) error {
+	file, err := f.open(b)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = io.Copy(w, file)
+	return err
+}
+
+func (f folder) read(_ context.Context, b blob, off, n int64) (io.ReadCloser, error) {
+	file, err := f.open(b)
+	if err != nil {
+		return nil, err
+	}
+	return part{io.NewSectionReader(file, off, n), file}, nil
+}
+
+type part struct {
+	io.Reader
+	io.Closer
+}
