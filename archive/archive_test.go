@@ -2,7 +2,6 @@ package archive_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -189,14 +188,5 @@ func TestOrdinaryTools(t *testing.T) {
 	differences, err := archive.Verify(t.Context(), openRoot(t, dir), packed.Index)
 	if err != nil || len(differences) > 0 {
 		t.Errorf("after tar -x: %v, %v", differences, err)
-	}
-}
-
-func TestPackEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := archive.Pack(ctx, openRoot(t, site(t)), &bytes.Buffer{}); err == nil {
-		t.Error("Pack went on after its context had ended")
 	}
 }

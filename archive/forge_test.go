@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,4 +137,10 @@ func index(entries ...archive.Entry) archive.Index {
 func with(e archive.Entry, change func(*archive.Entry)) archive.Entry {
 	change(&e)
 	return e
+}
+
+// sorted is an index of these entries in their order.
+func sorted(entries []archive.Entry) archive.Index {
+	slices.SortFunc(entries, func(a, b archive.Entry) int { return strings.Compare(a.Path, b.Path) })
+	return index(entries...)
 }

@@ -80,6 +80,9 @@ func puller[T any](ctx context.Context, free chan<- *T, order <-chan ticket[T]) 
 			free <- held
 			held = nil
 		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
