@@ -90,9 +90,10 @@ func (sp span) cut(p piece, begin, end int64, yield func(piece) bool) bool {
 // changed file costs a node little; large enough to compress.
 const FrameSize = 1 << 20
 
-// cuts is the borders of the frames that Pack makes: between entries where an
-// entry fits into a frame, and every FrameSize inside one that does not. They
-// depend on the index alone.
+// cuts is the borders of the frames that Pack makes. Each holds as many entries
+// as fit; an entry that is larger than a frame begins one and is cut every
+// FrameSize, and others follow its last piece. Any two neighbours are together
+// larger than a frame. The borders depend on the index alone.
 func (s *stream) cuts() []span {
 	var spans []span
 	var begin int64
@@ -110,9 +111,6 @@ func (s *stream) cuts() []span {
 		until(start)
 		for end-begin > FrameSize {
 			until(begin + FrameSize)
-			if end-begin <= FrameSize {
-				until(end)
-			}
 		}
 	}
 	if s.size()-begin > FrameSize {
