@@ -1,0 +1,57 @@
+# make help prints what there is. Nothing here needs more than Go, git and make,
+# except where a target says so.
+
+GO       ?= go
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+PROGRAMS := mesh mesh-controller mesh-builder mesh-host
+LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
+FUZZ     ?= 20s
+BENCH    ?= .
+
+# The race detector needs a C compiler; where there is none, the tests run
+# without it.
+RACE := $(if $(shell command -v $${CC:-cc} 2>/dev/null),-race)
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test lint check bench fuzz golden clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## the four programs, static, in bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS:%=./cmd/%)
+
+demo: build ## a commit becomes a running thing on three machines (ONCE=1: and then it stops)
+	$(GO) run ./internal/demo $(if $(ONCE),-once)
+
+test: ## every test, under the race detector where there is a C compiler
+	$(if $(RACE),CGO_ENABLED=1 )$(GO) test $(RACE) ./...
+
+lint: ## the linters of tools/go.mod (the first time takes minutes to compile)
+	$(LINT) config verify
+	$(LINT) run ./...
+
+check: lint test build ## lint, test, build, and nothing generated that is not committed: what every change passes
+	$(GO) mod verify
+	git diff --exit-code
+	@test -z "$$(git status --porcelain --untracked-files=normal)" || { git status --short; exit 1; }
+
+bench: ## the benchmarks (BENCH=pattern)
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+fuzz: ## every fuzz target for a while (FUZZ=20s each)
+	@git grep -E '^func Fuzz[A-Za-z0-9_]+\(' -- '*_test.go' | sed -E 's|^([^:]*/)?[^/:]*:func (Fuzz[A-Za-z0-9_]+).*|./\1 \2|' | \
+	while read -r folder target; do \
+		echo "fuzz $$target in $$folder for $(FUZZ)"; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) "$$folder" </dev/null || exit 1; \
+	done
+
+golden: ## write the golden files, and what the command stories expect, anew
+	@for folder in $$(git grep -lE 'flag.Bool\("update"' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
+		$(GO) test "./$$folder" -update || exit 1; \
+	done
+	UPDATE=1 $(GO) test ./cli
+	git diff --stat
+
+clean: ## remove bin/
+	rm -rf bin
