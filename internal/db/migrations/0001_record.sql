@@ -47,12 +47,9 @@ CREATE TABLE request (
     id          text   PRIMARY KEY,
     module      text   NOT NULL,
     commit_hash text   NOT NULL,
-    tree        text   NOT NULL,
     platform    text   NOT NULL,
-    closure     text   NOT NULL,
-    attempt     bigint NOT NULL,
-    sandbox     bigint NOT NULL CHECK (sandbox IN (0, 1)),
-    time_limit  bigint NOT NULL,
+    commands    bigint NOT NULL CHECK (commands IN (0, 1)),
+    document    text   NOT NULL,
     envelope    text   NOT NULL,
     made_at     bigint NOT NULL,
     state       text   NOT NULL CHECK (state IN ('open', 'leased', 'done', 'withdrawn')),
@@ -66,7 +63,8 @@ CREATE TABLE request (
     why         text   NOT NULL
 );
 CREATE INDEX request_module ON request (module, leased_at);
-CREATE INDEX request_waits ON request (state, builder) WHERE state IN ('open', 'leased');
+CREATE INDEX request_waits ON request (state, platform) WHERE state IN ('open', 'leased');
+CREATE INDEX request_newest ON request (made_at);
 
 -- Who was ever given a request: nobody else may answer it.
 CREATE TABLE given (
@@ -139,7 +137,6 @@ CREATE TABLE declare_write (
     build  text   NOT NULL REFERENCES build (id),
     nodes  text   NOT NULL,
     by_who text   NOT NULL,
-    policy bigint NOT NULL CHECK (policy IN (0, 1)),
     at     bigint NOT NULL,
     why    text   NOT NULL
 );
@@ -187,6 +184,13 @@ CREATE TABLE node (
 );
 CREATE UNIQUE INDEX node_name ON node (name) WHERE removed_at = 0;
 
+-- Broker keys that were a node's before it joined anew.
+CREATE TABLE revoked (
+    public_key text   PRIMARY KEY,
+    node       text   NOT NULL,
+    at         bigint NOT NULL
+);
+
 CREATE TABLE node_report (
     node     text   PRIMARY KEY REFERENCES node (id) ON DELETE CASCADE,
     sequence bigint NOT NULL,
@@ -202,6 +206,7 @@ CREATE TABLE ledger (
     generation bigint NOT NULL,
     epoch      bigint NOT NULL,
     digest     text   NOT NULL,
+    modules    text   NOT NULL,
     at         bigint NOT NULL,
     PRIMARY KEY (node, generation)
 );
@@ -229,7 +234,8 @@ CREATE TABLE applied (
 CREATE TABLE token (
     id          text   PRIMARY KEY,
     kind        text   NOT NULL,
-    subject     text   NOT NULL,
+    target      text   NOT NULL,
+    name        text   NOT NULL,
     secret_hash text   NOT NULL,
     made_by     text   NOT NULL,
     made_at     bigint NOT NULL,
@@ -238,20 +244,18 @@ CREATE TABLE token (
 );
 
 CREATE TABLE builder (
-    id            text   PRIMARY KEY,
-    name          text   NOT NULL,
-    sign          text   NOT NULL,
-    nats          text   NOT NULL,
-    registry_hash text   NOT NULL,
-    added_by      text   NOT NULL,
-    added_at      bigint NOT NULL,
-    joined_at     bigint NOT NULL,
-    removed_at    bigint NOT NULL,
-    version       text   NOT NULL,
-    platform      text   NOT NULL,
-    sandbox       text   NOT NULL,
-    counter       bigint NOT NULL,
-    last_seen     bigint NOT NULL
+    id         text   PRIMARY KEY,
+    name       text   NOT NULL,
+    sign       text   NOT NULL,
+    nats       text   NOT NULL,
+    added_at   bigint NOT NULL,
+    removed_at bigint NOT NULL,
+    version    text   NOT NULL,
+    platform   text   NOT NULL,
+    sandbox    text   NOT NULL,
+    speaks     text   NOT NULL,
+    counter    bigint NOT NULL,
+    last_seen  bigint NOT NULL
 );
 CREATE UNIQUE INDEX builder_name ON builder (name) WHERE removed_at = 0;
 
@@ -259,13 +263,13 @@ CREATE TABLE login (
     id          text   PRIMARY KEY,
     name        text   NOT NULL UNIQUE,
     role        text   NOT NULL,
-    secret_hash text   NOT NULL UNIQUE,
-    added_by    text   NOT NULL,
-    added_at    bigint NOT NULL
+    secret_hash text   NOT NULL,
+    made_at     bigint NOT NULL
 );
 
-CREATE TABLE node_secret (
-    node        text PRIMARY KEY,
+-- With what a node or a builder reads and writes the registry.
+CREATE TABLE registry_secret (
+    id          text PRIMARY KEY,
     secret_hash text NOT NULL
 );
 

@@ -1,0 +1,163 @@
+package deliverystore
+
+import (
+	"fmt"
+	"time"
+
+	"noxmesh/internal/db"
+)
+
+// lostAt is how many lost leases withdraw a request: it may be what ends its builders.
+const lostAt = 3
+
+// Leasing is a builder that asks for work.
+type Leasing struct {
+	Builder  string
+	Platform string
+	Sandbox  bool // it can run commands
+	Now      time.Time
+	Lease    time.Duration
+}
+
+// Waiting reports whether Lease may find something for a builder of this platform.
+func Waiting(tx *db.Tx, platform string) (bool, error) {
+	_, found, err := db.One(tx, db.Text, `SELECT id FROM request
+		WHERE platform = $1 AND (state = 'open' OR (state = 'leased' AND heard_at = 0)) LIMIT 1`, platform)
+	return found, err
+}
+
+// Lease records a request as the builder's and returns it, or nil where there
+// is none for it. The module that was served longest ago comes first, and of it
+// the oldest request. A request that the builder was given and has not begun is
+// the same request again, since the message that gave it may be lost; one that
+// it had begun is a lost lease, since it asks for work only when it has none.
+func Lease(tx *db.Tx, l Leasing) (*RequestRow, error) {
+	again, err := settleHeld(tx, l)
+	if err != nil || again != nil {
+		return again, err
+	}
+	rows, err := requests(tx, `WHERE state = 'open' AND platform = $1 AND commands <= $2
+		ORDER BY (SELECT max(leased_at) FROM request s WHERE s.module = r.module), made_at, id LIMIT 1`, l.Platform, db.Flag(l.Sandbox))
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	r := rows[0]
+	r.State, r.Since, r.Builder, r.LeasedAt, r.HeardAt = Leased, l.Now, l.Builder, l.Now, time.Time{}
+	r.Deadline = l.Now.Add(time.Duration(r.Limit) * time.Second)
+	r.LeaseUntil = earlier(l.Now.Add(l.Lease), r.Deadline)
+	if err := saveState(tx, r); err != nil {
+		return nil, err
+	}
+	// What another builder had said of it is not the beginning of this one's log.
+	if _, err := tx.Exec(`DELETE FROM log WHERE request = $1`, r.ID); err != nil {
+		return nil, err
+	}
+	_, err = tx.Exec(`INSERT INTO given (request, builder, given_at) VALUES ($1, $2, $3)
+		ON CONFLICT (request, builder) DO UPDATE SET given_at = excluded.given_at`, r.ID, l.Builder, db.Millis(l.Now))
+	if err != nil {
+		return nil, err
+	}
+	r, err = Request(tx, r.ID)
+	return &r, err
+}
+
+// settleHeld looks at what the builder holds though it asks for work.
+func settleHeld(tx *db.Tx, l Leasing) (*RequestRow, error) {
+	held, err := requests(tx, `WHERE state = 'leased' AND builder = $1 ORDER BY leased_at, id`, l.Builder)
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range held {
+		if r.HeardAt.IsZero() && l.Now.Before(r.LeaseUntil) {
+			return &held[i], nil
+		}
+		if _, err := lose(tx, r, "builder "+r.Builder+" has begun it and then asked for other work", l.Now); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil //nolint:nilnil // it holds nothing
+}
+
+// Extend prolongs the lease of a builder that says it is working, never beyond
+// the request's deadline. A stop that is not empty is why it must not go on. A
+// builder whose lease ran out while nobody else took the request has it again.
+func Extend(tx *db.Tx, id, builder string, now time.Time, lease time.Duration) (stop string, err error) {
+	rows, err := requests(tx, `WHERE id = $1`, id)
+	if err != nil {
+		return "", err
+	}
+	if len(rows) == 0 {
+		return "nobody asks for it any more", nil
+	}
+	r := rows[0]
+	switch {
+	case !r.GivenTo(builder):
+		return "it was not given to this builder", nil
+	case r.State == Done:
+		return "it has been answered", nil
+	case r.State == Withdrawn:
+		return "it was withdrawn: " + r.Why, nil
+	case r.State == Leased && r.Builder != builder:
+		return "it was given to builder " + r.Builder, nil
+	case r.State == Open && r.Builder != builder:
+		return "its lease ran out, and another builder had it since", nil
+	case !now.Before(r.Deadline):
+		return "its time is over, " + (time.Duration(r.Limit) * time.Second).String(), nil
+	}
+	if r.State == Open {
+		r.Since, r.Why = now, ""
+	}
+	r.State, r.HeardAt, r.LeaseUntil = Leased, now, earlier(now.Add(lease), r.Deadline)
+	return "", saveState(tx, r)
+}
+
+// LapseLeases opens every request again whose lease has run out, and withdraws
+// those that have lost their third. It returns them as they then stand.
+func LapseLeases(tx *db.Tx, now time.Time) ([]RequestRow, error) {
+	over, err := requests(tx, `WHERE state = 'leased' AND lease_until <= $1 ORDER BY lease_until, id`, db.Millis(now))
+	if err != nil {
+		return nil, err
+	}
+	for i, r := range over {
+		how := "builder " + r.Builder + " has not been heard of since " + latest(r.LeasedAt, r.HeardAt).UTC().Format(time.RFC3339)
+		if !now.Before(r.Deadline) {
+			how = fmt.Sprintf("builder %s has not answered within %s", r.Builder, time.Duration(r.Limit)*time.Second)
+		}
+		if over[i], err = lose(tx, r, how, now); err != nil {
+			return nil, err
+		}
+	}
+	return over, nil
+}
+
+// lose is the request after its builder has lost it.
+func lose(tx *db.Tx, r RequestRow, how string, now time.Time) (RequestRow, error) {
+	r.Lost++
+	r.State, r.Since, r.Why = Open, now, how
+	if r.Lost >= lostAt {
+		r.State, r.Why = Withdrawn, fmt.Sprintf("%d leases of it were lost; the last: %s", r.Lost, how)
+	}
+	return r, saveState(tx, r)
+}
+
+func saveState(tx *db.Tx, r RequestRow) error {
+	_, err := tx.Exec(`UPDATE request SET state = $1, since = $2, builder = $3, leased_at = $4, heard_at = $5, lease_until = $6,
+		deadline = $7, lost = $8, why = $9 WHERE id = $10`,
+		string(r.State), db.Millis(r.Since), r.Builder, db.Millis(r.LeasedAt), db.Millis(r.HeardAt), db.Millis(r.LeaseUntil),
+		db.Millis(r.Deadline), r.Lost, r.Why, r.ID)
+	return err
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,160 @@
+package deliverystore
+
+import (
+	"slices"
+	"time"
+
+	"noxmesh/delivery"
+	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/build"
+	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
+	"noxmesh/link"
+)
+
+// State is where a request stands.
+type State = delivery.AskState
+
+// The states of a request.
+const (
+	Open      = delivery.Open
+	Leased    = delivery.Leased
+	Done      = delivery.Done
+	Withdrawn = delivery.Withdrawn
+)
+
+// RequestRow is one request and where it stands.
+type RequestRow struct {
+	build.Request
+	Envelope   link.Envelope // the request as it is signed
+	Commands   bool          // it has commands to run, and needs a builder with a sandbox
+	MadeAt     time.Time
+	State      State
+	Since      time.Time // since when it is in State
+	Builder    string    // leased: who has it; afterwards: who had it last
+	LeasedAt   time.Time // when it was last given; zero: never
+	HeardAt    time.Time // when that builder last said that it is working; zero: not yet
+	LeaseUntil time.Time
+	Deadline   time.Time // no lease goes beyond it
+	Lost       int64     // how many leases ran out
+	Why        string    // withdrawn: why; open again: what became of the last lease
+	Given      []string  // every builder that it was ever given to
+}
+
+// GivenTo reports whether this builder was ever given the request, and so may answer it.
+func (r RequestRow) GivenTo(builder string) bool { return slices.Contains(r.Given, builder) }
+
+const requestColumns = `id, document, envelope, commands, made_at, state, since, builder, leased_at, heard_at, lease_until, deadline, lost, why`
+
+func scanRequest(r db.Row) (q RequestRow, err error) {
+	var id, document, envelope, state string
+	var commands, made, since, leased, heard, until, deadline int64
+	err = r.Scan(&id, &document, &envelope, &commands, &made, &state, &since, &q.Builder, &leased, &heard, &until, &deadline, &q.Lost, &q.Why)
+	if err != nil {
+		return q, err
+	}
+	q.Commands, q.State, q.MadeAt, q.Since = commands == 1, State(state), db.Time(made), db.Time(since)
+	q.LeasedAt, q.HeardAt, q.LeaseUntil, q.Deadline = db.Time(leased), db.Time(heard), db.Time(until), db.Time(deadline)
+	if q.Request, err = db.FromJSON[build.Request]("request "+id, document); err != nil {
+		return q, err
+	}
+	q.Envelope, err = db.FromJSON[link.Envelope]("the envelope of request "+id, envelope)
+	return q, err
+}
+
+// requests answers a query that ends in what the given tail says, with all of each row.
+func requests(tx *db.Tx, tail string, args ...any) ([]RequestRow, error) {
+	rows, err := db.All(tx, scanRequest, `SELECT `+requestColumns+` FROM request r `+tail, args...)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		if rows[i].LeasedAt.IsZero() {
+			continue
+		}
+		given, err := db.All(tx, db.Text, `SELECT builder FROM given WHERE request = $1`, rows[i].ID)
+		if err != nil {
+			return nil, err
+		}
+		rows[i].Given = db.Sorted(given, func(s string) string { return s })
+	}
+	return rows, nil
+}
+
+// AddRequest records a request that is open for any builder. Adding one that is
+// there changes nothing, wherever it stands. Older requests of the module that
+// nobody was ever given are no longer asked: the newer one stands for them.
+func AddRequest(tx *db.Tx, r RequestRow) error {
+	if r.ID == "" || r.Module == "" {
+		return fault.New(fault.Broken, "record a request: it has no id or no module")
+	}
+	document, err := db.JSON(r.Request)
+	if err != nil {
+		return err
+	}
+	envelope, err := db.JSON(r.Envelope)
+	if err != nil {
+		return err
+	}
+	n, err := tx.Exec(`INSERT INTO request (id, module, commit_hash, platform, commands, document, envelope, made_at, state, since,
+		builder, leased_at, heard_at, lease_until, deadline, lost, why)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, '', 0, 0, 0, 0, 0, '') ON CONFLICT (id) DO NOTHING`,
+		r.ID, r.Module, r.Commit, r.Platform, db.Flag(r.Commands), document, envelope, db.Millis(r.MadeAt), db.Millis(r.MadeAt))
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = tx.Exec(`DELETE FROM request WHERE module = $1 AND platform = $2 AND id <> $3 AND state = 'open' AND leased_at = 0`,
+		r.Module, r.Platform, r.ID)
+	return err
+}
+
+// Request is the request with this id.
+func Request(tx *db.Tx, id string) (RequestRow, error) {
+	rows, err := requests(tx, `WHERE id = $1`, id)
+	if err != nil {
+		return RequestRow{}, err
+	}
+	if len(rows) == 0 {
+		return RequestRow{}, fault.New(fault.NotFound, "there is no request %q", id).With("mesh builds lists them")
+	}
+	return rows[0], nil
+}
+
+// Requests is the requests of a module in a state, oldest first; an empty
+// module or state is any.
+func Requests(tx *db.Tx, module string, state State) ([]RequestRow, error) {
+	return requests(tx, `WHERE ($1 = '' OR module = $1) AND ($2 = '' OR state = $2) ORDER BY made_at, id`, module, string(state))
+}
+
+// Withdraw ends a request that nobody is to answer any more, and says why. One
+// that is done stays done.
+func Withdraw(tx *db.Tx, id, why string, now time.Time) error {
+	n, err := tx.Exec(`UPDATE request SET state = 'withdrawn', why = $1, since = $2 WHERE id = $3 AND state IN ('open', 'leased')`,
+		why, db.Millis(now), id)
+	if err == nil && n == 0 {
+		_, err = Request(tx, id)
+	}
+	return err
+}
+
+// Asked is a module's requests as the comparison sees them.
+func Asked(tx *db.Tx, module string) ([]delivery.Asked, error) {
+	return db.All(tx, scanAsked, `SELECT r.id, r.document, r.state, r.builder, r.since, r.why,
+		coalesce(a.outcome, ''), coalesce(a.step, ''), coalesce(a.why, '')
+		FROM request r LEFT JOIN answer a ON a.request = r.id WHERE r.module = $1 ORDER BY r.made_at, r.id`, module)
+}
+
+func scanAsked(r db.Row) (a delivery.Asked, err error) {
+	var document, state, outcome, step, answered string
+	var since int64
+	if err = r.Scan(&a.ID, &document, &state, &a.Builder, &since, &a.Why, &outcome, &step, &answered); err != nil {
+		return a, err
+	}
+	q, err := db.FromJSON[build.Request]("request "+a.ID, document)
+	a.Closure = artifact.Closure{Tree: q.Tree, Platform: q.Platform, Inputs: q.Closure}
+	a.Attempt, a.State, a.Since = q.Attempt, State(state), db.Time(since)
+	if a.State == Done {
+		a.Outcome, a.Step, a.Why = build.Outcome(outcome), build.Step(step), answered
+	}
+	return a, err
+}

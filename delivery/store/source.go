@@ -1,0 +1,59 @@
+package deliverystore
+
+import (
+	"noxmesh/delivery/source"
+	"noxmesh/internal/db"
+	"noxmesh/manifest"
+)
+
+const sourceColumns = `module, ref, commit_hash, tree, manifest, head, looked_at, moved_at, state, why, since`
+
+func scanSource(r db.Row) (s source.Source, err error) {
+	var looked, moved, since int64
+	var text, state string
+	if err = r.Scan(&s.Module, &s.Ref, &s.Commit, &s.Tree, &text, &s.Head, &looked, &moved, &state, &s.Why, &since); err != nil {
+		return s, err
+	}
+	s.State, _ = source.ParseState(state)
+	s.LookedAt, s.MovedAt, s.Since = db.Time(looked), db.Time(moved), db.Time(since)
+	s.Manifest, err = db.FromJSON[manifest.Source]("the source manifest of "+s.Module, text)
+	return s, err
+}
+
+// SaveSource records what is known of a module's source. A module that was
+// removed while it was looked at is NotFound.
+func SaveSource(tx *db.Tx, s source.Source) error {
+	if _, err := Module(tx, s.Module); err != nil {
+		return err
+	}
+	text, err := db.JSON(s.Manifest)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO source (`+sourceColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		ON CONFLICT (module) DO UPDATE SET ref = excluded.ref, commit_hash = excluded.commit_hash, tree = excluded.tree,
+		manifest = excluded.manifest, head = excluded.head, looked_at = excluded.looked_at, moved_at = excluded.moved_at,
+		state = excluded.state, why = excluded.why, since = excluded.since`,
+		s.Module, s.Ref, s.Commit, s.Tree, text, s.Head, db.Millis(s.LookedAt), db.Millis(s.MovedAt), string(s.State), s.Why, db.Millis(s.Since))
+	return err
+}
+
+// Source is what is known of a module's source. Of one that nobody has looked
+// at, it is the module's name alone.
+func Source(tx *db.Tx, module string) (source.Source, error) {
+	s, found, err := db.One(tx, scanSource, `SELECT `+sourceColumns+` FROM source WHERE module = $1`, module)
+	if err == nil && !found {
+		s = source.Source{Module: module}
+	}
+	return s, err
+}
+
+// Sources is what is known of every source that was looked at, by module.
+func Sources(tx *db.Tx) (map[string]source.Source, error) {
+	all, err := db.All(tx, scanSource, `SELECT `+sourceColumns+` FROM source`)
+	byModule := make(map[string]source.Source, len(all))
+	for _, s := range all {
+		byModule[s.Module] = s
+	}
+	return byModule, err
+}

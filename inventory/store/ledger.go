@@ -1,0 +1,58 @@
+package inventorystore
+
+import (
+	"time"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
+)
+
+// Issuing is a declaration that is wanted of a node.
+type Issuing struct {
+	Node    string
+	Digest  document.Digest
+	Modules []string // the modules that it names
+	At      time.Time
+}
+
+// Issue gives a wanted declaration its place in the order. The digest that was
+// issued last in this epoch keeps its place; another takes the next generation.
+func Issue(tx *db.Tx, i Issuing) (declaration.Tuple, error) {
+	if !i.Digest.Valid() {
+		return declaration.Tuple{}, fault.New(fault.Broken, "issue a declaration to node %q: %q is not a digest", i.Node, i.Digest)
+	}
+	if err := mustExist(tx, i.Node); err != nil {
+		return declaration.Tuple{}, err
+	}
+	last, _, err := db.One(tx, scanTuple, `SELECT epoch, generation, digest FROM ledger WHERE node = $1 ORDER BY generation DESC LIMIT 1`, i.Node)
+	if err != nil {
+		return last, err
+	}
+	if last.Epoch == tx.Epoch() && last.Digest == i.Digest {
+		return last, nil
+	}
+	if last.Epoch > tx.Epoch() {
+		return last, fault.New(fault.Broken, "issue a declaration to node %q: the ledger is in epoch %d, and this is epoch %d", i.Node, last.Epoch, tx.Epoch())
+	}
+	modules, err := db.JSON(i.Modules)
+	if err != nil {
+		return last, err
+	}
+	next := declaration.Tuple{Epoch: tx.Epoch(), Generation: last.Generation + 1, Digest: i.Digest}
+	_, err = tx.Exec(`INSERT INTO ledger (node, generation, epoch, digest, modules, at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		i.Node, next.Generation, next.Epoch, string(next.Digest), modules, db.Millis(i.At))
+	return next, err
+}
+
+// Issued reports whether exactly this was ever issued to the node.
+func Issued(tx *db.Tx, node string, t declaration.Tuple) (bool, error) {
+	_, found, err := db.One(tx, db.Number, `SELECT at FROM ledger WHERE node = $1 AND generation = $2 AND epoch = $3 AND digest = $4`,
+		node, t.Generation, t.Epoch, string(t.Digest))
+	return found, err
+}
+
+func scanTuple(r db.Row) (t declaration.Tuple, err error) {
+	return t, r.Scan(&t.Epoch, &t.Generation, (*string)(&t.Digest))
+}

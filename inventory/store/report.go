@@ -1,0 +1,178 @@
+package inventorystore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/internal/db"
+	"noxmesh/report"
+	"noxmesh/trouble"
+)
+
+// SaveReport records a node's report, and reports whether it was newer than the
+// last; an older one changes nothing. With it go the trouble of the node and
+// when each content was first applied. Facts that it does not repeat are kept.
+func SaveReport(tx *db.Tx, r report.Report, envelope []byte, at time.Time) (bool, error) {
+	if err := mustExist(tx, r.Node); err != nil {
+		return false, err
+	}
+	was, _, err := db.One(tx, scanReport, `SELECT sequence, report, trouble FROM node_report WHERE node = $1`, r.Node)
+	if err != nil {
+		return false, err
+	}
+	if was.sequence >= r.Sequence {
+		return false, nil
+	}
+	if r.Facts == nil {
+		r.Facts = was.report.Facts
+	}
+	text, err := db.JSON(r)
+	if err != nil {
+		return false, err
+	}
+	troubled, err := troubleText(troubleAfter(was.trouble, r, at))
+	if err != nil {
+		return false, err
+	}
+	_, err = tx.Exec(`INSERT INTO node_report (node, sequence, report, envelope, at, trouble) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (node) DO UPDATE SET sequence = excluded.sequence, report = excluded.report, envelope = excluded.envelope,
+		at = excluded.at, trouble = excluded.trouble`,
+		r.Node, r.Sequence, text, string(envelope), db.Millis(at), troubled)
+	if err != nil {
+		return false, err
+	}
+	return true, saveApplied(tx, r, at)
+}
+
+type storedReport struct {
+	sequence int64
+	report   report.Report
+	trouble  trouble.Trouble
+}
+
+func scanReport(r db.Row) (s storedReport, err error) {
+	var said, troubled string
+	if err = r.Scan(&s.sequence, &said, &troubled); err != nil {
+		return s, err
+	}
+	if s.report, err = db.FromJSON[report.Report]("the last report", said); err != nil {
+		return s, err
+	}
+	s.trouble, err = db.FromJSON[trouble.Trouble]("the trouble of the last report", troubled)
+	return s, err
+}
+
+// troubleAfter is the node's trouble after one more report. A clean report
+// clears it. The host counts too, and it counts what never arrived here.
+func troubleAfter(was trouble.Trouble, r report.Report, at time.Time) trouble.Trouble {
+	switch {
+	case r.Outcome == report.OutcomeConfirming:
+		return was
+	case r.Outcome == report.OutcomeApplied && r.Trouble == nil:
+		return trouble.Trouble{}
+	}
+	at = db.Time(db.Millis(at))
+	fingerprint, says := failureOf(r)
+	if r.Trouble != nil {
+		fingerprint = r.Trouble.Fingerprint
+	}
+	now := was.Again("node/"+r.Node, fingerprint, says, at)
+	if r.Trouble == nil || r.Trouble.Count <= now.Count {
+		return now
+	}
+	if age := time.Duration(r.Ended-r.Trouble.Since) * time.Millisecond; now.Count == 1 && age > 0 && age < maxAge {
+		now.Since = at.Add(-age) // measured by the node's own clock, both ends
+	}
+	now.Count = r.Trouble.Count
+	return now
+}
+
+// maxAge is the longest that a node is believed to have been in trouble before
+// anybody heard of it: a clock that jumped would say decades.
+const maxAge = 400 * 24 * time.Hour
+
+// failureOf is the failed resources, and the first of them in words.
+func failureOf(r report.Report) (fingerprint, says string) {
+	var ids []string
+	for _, res := range r.Resources {
+		if res.State != report.StateFailed {
+			continue
+		}
+		ids = append(ids, res.ID)
+		if says == "" {
+			says = res.ID + ": " + res.Error
+		}
+	}
+	slices.Sort(ids)
+	if len(ids) > 1 {
+		says = fmt.Sprintf("%s (and %d more)", says, len(ids)-1)
+	}
+	if says == "" {
+		says = "the apply failed"
+	}
+	return strings.Join(ids, ","), says
+}
+
+func troubleText(t trouble.Trouble) (string, error) {
+	if t.Count == 0 {
+		return "", nil
+	}
+	return db.JSON(t)
+}
+
+// AppliedModule is the content of a module that a node last reported as
+// applied, and when it first did.
+type AppliedModule struct {
+	Content document.Digest
+	At      time.Time
+}
+
+// Applied is what the node has reported as applied, by module. A failure or
+// drift since then does not change it: it says when, and not whether.
+func Applied(tx *db.Tx, node string) (map[string]AppliedModule, error) {
+	type row struct {
+		module string
+		AppliedModule
+	}
+	rows, err := db.All(tx, func(r db.Row) (a row, err error) {
+		var at int64
+		err = r.Scan(&a.module, (*string)(&a.Content), &at)
+		a.At = db.Time(at)
+		return a, err
+	}, `SELECT module, content, at FROM applied WHERE node = $1`, node)
+	applied := make(map[string]AppliedModule, len(rows))
+	for _, a := range rows {
+		applied[a.module] = a.AppliedModule
+	}
+	return applied, err
+}
+
+// saveApplied keeps the time at which each content was first applied, and
+// forgets the modules that are no longer on the node.
+func saveApplied(tx *db.Tx, r report.Report, at time.Time) error {
+	for _, m := range report.AppliedModules(r) {
+		_, err := tx.Exec(`INSERT INTO applied (node, module, content, at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (node, module) DO UPDATE SET content = excluded.content, at = excluded.at WHERE applied.content <> excluded.content`,
+			r.Node, m.Module, string(m.Content), db.Millis(at))
+		if err != nil {
+			return err
+		}
+	}
+	had, err := db.All(tx, db.Text, `SELECT module FROM applied WHERE node = $1`, r.Node)
+	if err != nil {
+		return err
+	}
+	for _, name := range had {
+		if slices.ContainsFunc(r.Modules, func(m declaration.Module) bool { return m.Module == name }) {
+			continue
+		}
+		if _, err := tx.Exec(`DELETE FROM applied WHERE node = $1 AND module = $2`, r.Node, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
