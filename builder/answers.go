@@ -106,9 +106,9 @@ func (s state) read(request string) (kept, error) {
 	if err != nil {
 		return k, fault.Wrap(fault.Unavailable, err, "read the kept answer to %q", request)
 	}
-	k.answer, err = document.Decode[link.Envelope]("answer "+request, data, answerLimits())
+	k.answer, err = link.DecodeEnvelope(data)
 	if err != nil {
-		return k, err
+		return k, fault.Add(err, "read the kept answer to %q", request)
 	}
 	k.log, err = os.ReadFile(s.answerPath(request) + ".log")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -116,6 +116,3 @@ func (s state) read(request string) (kept, error) {
 	}
 	return k, nil
 }
-
-// answerLimits are those of an envelope around an answer: base64 and its frame.
-func answerLimits() document.Limits { return document.Limits{Bytes: 4 << 20, Depth: 4} }

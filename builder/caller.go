@@ -26,10 +26,6 @@ const (
 	receiptWait = 20 * time.Second
 )
 
-// messageLimits bound an envelope of the mesh: a build request, a key document
-// and the answer around them, each in base64 inside the other.
-func messageLimits() document.Limits { return document.Limits{Bytes: 6 << 20, Depth: 16} }
-
 // caller speaks with the controller, and believes only what its declare keys signed.
 type caller struct {
 	link  Link
@@ -48,14 +44,14 @@ type grant struct {
 
 // work asks for a request: nil where there is none at the moment.
 func (c *caller) work(ctx context.Context, w link.Work) (*grant, error) {
-	var answer link.WorkAnswer
-	err := c.ask(ctx, question{link.VerbWork, link.TypeWork, w, link.TypeWorkAnswer, workWait}, &answer)
+	payload, err := c.ask(ctx, question{link.VerbWork, link.TypeWork, w, link.TypeWorkAnswer, workWait})
 	if err != nil {
 		return nil, err
 	}
+	answer, err := link.DecodeWorkAnswer(payload)
 	switch {
-	case answer.Format != link.Format:
-		return nil, fault.New(fault.Invalid, "an answer to work of format %d, this program reads %d", answer.Format, link.Format)
+	case err != nil:
+		return nil, err
 	case answer.Mesh != c.me.Mesh || answer.Builder != c.me.Builder || answer.Counter != w.Counter:
 		return nil, fault.New(fault.Denied, "an answer to work for builder %q of mesh %q and question %d, this is %q of %q and %d",
 			answer.Builder, answer.Mesh, answer.Counter, c.me.Builder, c.me.Mesh, w.Counter)
@@ -92,22 +88,25 @@ func (c *caller) working(ctx context.Context, request string, offset int64, log 
 	return c.receipt(ctx, request, question{link.VerbWorking, link.TypeWorking, w, link.TypeReceipt, receiptWait})
 }
 
-// answer sends an answer that is kept. The receipt means that it is committed.
-func (c *caller) answer(ctx context.Context, k kept) error {
-	return effect.Do("builder.answer.send", func() error {
-		_, err := c.receipt(ctx, k.request, question{link.VerbAnswer, link.TypeBuildAnswer, k.answer, link.TypeReceipt, receiptWait})
+// answer sends an answer that is kept. The receipt means that it is committed,
+// or, where it says why, that it never will be.
+func (c *caller) answer(ctx context.Context, k kept) (r link.Receipt, err error) {
+	err = effect.Do("builder.answer.send", func() error {
+		r, err = c.receipt(ctx, k.request, question{link.VerbAnswer, link.TypeBuildAnswer, k.answer, link.TypeReceipt, receiptWait})
 		return err
 	})
+	return r, err
 }
 
 func (c *caller) receipt(ctx context.Context, request string, q question) (link.Receipt, error) {
-	var r link.Receipt
-	if err := c.ask(ctx, q, &r); err != nil {
-		return r, err
+	payload, err := c.ask(ctx, q)
+	if err != nil {
+		return link.Receipt{}, err
 	}
+	r, err := link.DecodeReceipt(payload)
 	switch {
-	case r.Format != link.Format:
-		return r, fault.New(fault.Invalid, "a receipt of format %d, this program reads %d", r.Format, link.Format)
+	case err != nil:
+		return r, err
 	case r.Mesh != c.me.Mesh || r.To != c.me.Builder || r.For != request:
 		return r, fault.New(fault.Denied, "a receipt for %q to %q of mesh %q, this is %q to %q of %q", r.For, r.To, r.Mesh, request, c.me.Builder, c.me.Mesh)
 	}
@@ -123,53 +122,40 @@ type question struct {
 	wait   time.Duration
 }
 
-// ask sends a question and reads its signed answer into into.
-func (c *caller) ask(ctx context.Context, q question, into any) error {
+// ask sends a question and gives what the mesh signed in answer.
+func (c *caller) ask(ctx context.Context, q question) ([]byte, error) {
 	envelope, ok := q.what.(link.Envelope)
 	if !ok {
 		var err error
 		if envelope, err = link.Seal(c.me.key, q.sends, q.what); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	data, err := document.Canonical(envelope)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	subject, err := link.Subject(q.verb, c.me.Builder)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ctx, done := context.WithTimeout(ctx, q.wait)
 	defer done()
 	reply, err := c.link.Request(ctx, subject, data)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	payload, err := c.open(reply, q.expect)
 	if err != nil {
-		return fault.Add(err, "verify the answer to %q", q.verb)
+		return nil, fault.Add(err, "verify the answer to %q", q.verb)
 	}
-	return decodeInto(string(q.verb)+" answer", payload, into)
-}
-
-// decodeInto reads a payload strictly as one of the two answers that there are.
-func decodeInto(name string, payload []byte, into any) (err error) {
-	switch v := into.(type) {
-	case *link.WorkAnswer:
-		*v, err = document.Decode[link.WorkAnswer](name, payload, messageLimits())
-	case *link.Receipt:
-		*v, err = document.Decode[link.Receipt](name, payload, messageLimits())
-	default:
-		err = fault.New(fault.Broken, "no answer is a %T", into)
-	}
-	return err
+	return payload, nil
 }
 
 // open verifies a reply. Where no key that is held signed it, it may bring the
 // key document that names its own: the root decides.
 func (c *caller) open(reply []byte, t link.PayloadType) ([]byte, error) {
-	envelope, err := document.Decode[link.Envelope]("envelope", reply, messageLimits())
+	envelope, err := link.DecodeEnvelope(reply)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +175,7 @@ func (c *caller) open(reply []byte, t link.PayloadType) ([]byte, error) {
 // follow takes on the key document that a payload brings, if the root signed it
 // and it is newer. The payload itself need not be believed for that.
 func (c *caller) follow(payload []byte) error {
-	answer, err := document.Decode[link.WorkAnswer]("work answer", payload, messageLimits())
+	answer, err := link.DecodeWorkAnswer(payload)
 	if err != nil || answer.Keys == nil {
 		return err
 	}

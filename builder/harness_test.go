@@ -133,7 +133,7 @@ func (c *controller) Request(ctx context.Context, subject string, data []byte) (
 	if err != nil || id != testBuilder {
 		return nil, fault.New(fault.Denied, "subject %q", subject)
 	}
-	envelope, err := document.Decode[link.Envelope]("envelope", data, messageLimits())
+	envelope, err := link.DecodeEnvelope(data)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +163,7 @@ func opened[T any](c *controller, e link.Envelope, t link.PayloadType) (T, error
 		var none T
 		return none, err
 	}
-	return document.Decode[T](string(t), payload, messageLimits())
+	return document.Decode[T](string(t), payload, document.Limits{Bytes: link.EnvelopeLimit, Depth: 16})
 }
 
 func (c *controller) seal(t link.PayloadType, v any) link.Envelope {

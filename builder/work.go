@@ -211,8 +211,12 @@ func (b *builder) bring(ctx context.Context, id string) error {
 		return err
 	}
 	b.bringLog(ctx, k)
-	if err := b.caller.answer(ctx, k); err != nil {
+	receipt, err := b.caller.answer(ctx, k)
+	if err != nil {
 		return err
+	}
+	if receipt.Stop != "" {
+		b.log.Warn("the mesh does not want an answer", "request", id, "why", receipt.Stop)
 	}
 	return b.state.drop(id)
 }
