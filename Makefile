@@ -12,6 +12,9 @@ BENCH    ?= .
 # without it.
 RACE := $(if $(shell command -v $${CC:-cc} 2>/dev/null),-race)
 
+# What is changed and what is new, to compare before and after.
+STATE := git status --porcelain 2>/dev/null; git diff 2>/dev/null | cksum
+
 .DEFAULT_GOAL := help
 .PHONY: help build demo test lint check bench fuzz golden clean
 
@@ -31,10 +34,11 @@ lint: ## the linters of tools/go.mod (the first time takes minutes to compile)
 	$(LINT) config verify
 	$(LINT) run ./...
 
-check: lint test build ## lint, test, build, and nothing generated that is not committed: what every change passes
-	$(GO) mod verify
-	git diff --exit-code
-	@test -z "$$(git status --porcelain --untracked-files=normal)" || { git status --short; exit 1; }
+check: ## lint, test and build, and the tree is afterwards as it was: what every change passes
+	@was=$$($(STATE)); \
+	$(MAKE) --no-print-directory lint && $(MAKE) --no-print-directory test && $(MAKE) --no-print-directory build && \
+	$(GO) mod verify && \
+	if [ "$$was" != "$$($(STATE))" ]; then echo "make check: the checks have changed the tree" >&2; git status --short; exit 1; fi
 
 bench: ## the benchmarks (BENCH=pattern)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
