@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"noxmesh/declaration"
-	"noxmesh/document"
 	"noxmesh/host/keep"
 	"noxmesh/host/resource"
 	"noxmesh/internal/fault"
@@ -82,5 +81,5 @@ func readDeclaration(file string) (declaration.Declaration, error) {
 	if err != nil {
 		return declaration.Declaration{}, fault.Wrap(fault.NotFound, err, "read the declaration")
 	}
-	return document.Decode[declaration.Declaration](file, b, declaration.Limits)
+	return decodeDeclaration(file, b)
 }

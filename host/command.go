@@ -124,6 +124,20 @@ func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
 			return t.Fail(err)
 		}
 		return showApply(r, t)
+	case "run":
+		return t.Fail(Run(ctx, cfg))
+	case "join":
+		j, err := Join(ctx, cfg, l.word)
+		if err != nil {
+			return t.Fail(err)
+		}
+		return showJoined(j, t)
+	case "status":
+		s, err := Status(cfg)
+		if err != nil {
+			return t.Fail(err)
+		}
+		return showStatus(s, t)
 	case "version":
 		return showVersion(cfg.Version, t)
 	}

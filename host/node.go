@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"noxmesh/declaration"
@@ -19,14 +20,17 @@ import (
 
 // node is this machine with its state, held by this process alone.
 type node struct {
-	cfg     Config
-	sys     *system.Root
-	folder  *keep.Folder
-	engine  *resource.Engine
+	cfg    Config
+	sys    *system.Root
+	folder *keep.Folder
+	engine *resource.Engine // with sys, used by one goroutine
+	boot   string
+
+	mu      sync.Mutex // guards what follows
 	counter *keep.Counter
 	state   keep.State
 	saved   document.Digest // of the state on disk
-	boot    string
+	untold  *report.Report  // the latest, until the controller has it
 }
 
 func open(cfg Config) (n *node, err error) {
@@ -87,7 +91,10 @@ func (n *node) pass(ctx context.Context, d declaration.Declaration, cause report
 	if err != nil {
 		return report.Report{}, err
 	}
+	facts := n.sys.Facts()
 	ended := time.Now()
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.count(&result, ended)
 	if result.Outcome == report.OutcomeApplied {
 		n.state.Applied = tuple
@@ -98,13 +105,16 @@ func (n *node) pass(ctx context.Context, d declaration.Declaration, cause report
 		Began: began.UnixMilli(), Ended: ended.UnixMilli(), Outcome: result.Outcome, Trouble: n.state.Trouble,
 		Modules: d.Body.Modules, Resources: result.Resources,
 	}
-	if err := n.facts(&r); err != nil {
+	if digest, err := document.CanonicalDigest(facts); err != nil {
 		return report.Report{}, err
+	} else if digest != n.state.Facts { // the controller has not these
+		r.Facts = &facts
 	}
 	return n.keepReport(r)
 }
 
-// keepReport numbers the report and makes it durable, after the record that it stands on.
+// keepReport numbers the report and makes it durable, after the record that it
+// stands on. n.mu is held.
 func (n *node) keepReport(r report.Report) (report.Report, error) {
 	var err error
 	if r.Sequence, err = n.counter.Next(); err != nil {
@@ -116,7 +126,7 @@ func (n *node) keepReport(r report.Report) (report.Report, error) {
 	return r, n.folder.SaveLatest(keep.Latest{Report: r})
 }
 
-// saveState writes the state where it has moved.
+// saveState writes the state where it has moved. n.mu is held.
 func (n *node) saveState() error {
 	digest, err := document.CanonicalDigest(n.state)
 	if err != nil || digest == n.saved {
@@ -129,20 +139,7 @@ func (n *node) saveState() error {
 	return nil
 }
 
-// facts are told where they are not those that the controller has.
-func (n *node) facts(r *report.Report) error {
-	facts := n.sys.Facts()
-	digest, err := document.CanonicalDigest(facts)
-	if err != nil {
-		return err
-	}
-	if digest != n.state.Facts {
-		r.Facts = &facts
-	}
-	return nil
-}
-
-// count keeps the trouble and since when each resource waits.
+// count keeps the trouble and since when each resource waits. n.mu is held.
 func (n *node) count(result *resource.Result, now time.Time) {
 	var failed []string
 	waiting := map[string]int64{}

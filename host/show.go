@@ -1,7 +1,10 @@
 package host
 
 import (
+	"fmt"
+	"noxmesh/host/keep"
 	"runtime"
+	"time"
 
 	"noxmesh/declaration"
 	"noxmesh/internal/term"
@@ -61,3 +64,75 @@ func showVersion(version string, t *term.Term) int {
 
 // speaks is the declaration formats that this program understands.
 func speaks() []int { return []int{declaration.Format} }
+
+func showJoined(j keep.Joined, t *term.Term) int {
+	var err error
+	if t.JSON {
+		err = t.Result(map[string]string{"mesh": j.Mesh, "node": j.Node, "name": j.Name})
+	} else {
+		err = t.Printf("joined mesh %s as %s (node %s)\n", term.Clean(j.Mesh), term.Clean(j.Name), term.Clean(j.Node))
+		t.Hint("mesh-host run keeps it; the service manager starts that")
+	}
+	if err != nil {
+		return t.Fail(err)
+	}
+	return term.Answered
+}
+
+func showStatus(s Standing, t *term.Term) int {
+	code := term.Answered
+	if s.Report != nil {
+		code = ended(*s.Report)
+	}
+	if t.JSON {
+		if err := t.Result(s); err != nil {
+			return t.Fail(err)
+		}
+		return code
+	}
+	for _, l := range s.lines() {
+		if err := t.Printf("%-9s %s\n", l[0], term.Clean(l[1])); err != nil {
+			return t.Fail(err)
+		}
+	}
+	return code
+}
+
+func (s Standing) lines() [][2]string {
+	lines := [][2]string{{"node", s.Name + " (" + s.Node + ") of mesh " + s.Mesh}}
+	if s.Mesh == "" {
+		lines[0][1] = "of no mesh"
+	}
+	running := "no"
+	if s.Running != "" {
+		running = "pid " + s.Running
+	}
+	lines = append(lines, [2]string{"running", running}, [2]string{"accepted", order(s.Accepted)}, [2]string{"applied", order(s.Applied)},
+		[2]string{"record", fmt.Sprintf("%d things made, %d taken over", s.Made, s.TakenOver)})
+	if s.Report == nil {
+		return lines
+	}
+	told := "the mesh has it"
+	if !s.Told {
+		told = "not yet told"
+	}
+	lines = append(lines, [2]string{"report", fmt.Sprintf("%s at %s, %s", s.Report.Outcome, stamp(s.Report.Ended), told)})
+	for _, r := range s.Report.Resources {
+		if r.Error != "" {
+			lines = append(lines, [2]string{string(r.State), r.ID + ": " + r.Error})
+		}
+	}
+	if s.Trouble != nil {
+		lines = append(lines, [2]string{"trouble", fmt.Sprintf("%d times in a row, since %s", s.Trouble.Count, stamp(s.Trouble.Since))})
+	}
+	return lines
+}
+
+func order(t declaration.Tuple) string {
+	if t == none {
+		return "nothing yet"
+	}
+	return fmt.Sprintf("%d/%d %s", t.Epoch, t.Generation, t.Digest.Short())
+}
+
+func stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }

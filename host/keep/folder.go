@@ -154,6 +154,23 @@ func (f *Folder) Close() error {
 	return err
 }
 
+// Running reports whether another process holds the state, and its id in words.
+func (f *Folder) Running() (pid string, running bool) {
+	lock, err := f.root.Open(lockFile)
+	if err != nil {
+		return "", false
+	}
+	defer lock.Close()
+	if syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
+		return "", false
+	}
+	b, err := f.root.ReadFile(lockFile)
+	if err != nil {
+		return "", true
+	}
+	return strings.TrimSpace(string(b)), true
+}
+
 // Name is the folder in the real file system.
 func (f *Folder) Name() string { return f.name }
 

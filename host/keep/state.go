@@ -23,15 +23,6 @@ const (
 
 func limits() document.Limits { return document.Limits{Bytes: 16 << 20, Depth: 24} }
 
-// Secret is bytes that never print themselves.
-type Secret string
-
-// String hides the secret.
-func (Secret) String() string { return "***" }
-
-// GoString hides the secret.
-func (Secret) GoString() string { return "***" }
-
 // Joined is the mesh that this node belongs to, and how to reach it.
 type Joined struct {
 	Mesh     string         `json:"mesh"`
@@ -49,7 +40,6 @@ type Joined struct {
 // State is the host's word on itself between two passes.
 type State struct {
 	Applied declaration.Tuple `json:"applied"`
-	Refused *link.Refusal     `json:"refused,omitempty"`
 	Trouble *report.Trouble   `json:"trouble,omitempty"`
 	Waiting map[string]int64  `json:"waiting,omitempty"` // by resource id: since when, Unix milliseconds by the node's clock
 	Facts   document.Digest   `json:"facts,omitempty"`   // of those that the controller has
@@ -64,6 +54,9 @@ func (f *Folder) SaveJoined(j Joined) error { return save(f, joinedFile, j) }
 // Accepted is the envelope of the highest declaration that was accepted, or
 // fault.NotFound where there has been none.
 func (f *Folder) Accepted() (link.Envelope, error) { return read[link.Envelope](f, acceptedFile) }
+
+// DropAccepted forgets it: the order of another mesh has no part in this one's.
+func (f *Folder) DropAccepted() error { return f.remove(acceptedFile) }
 
 // SaveAccepted makes it durable. It comes before the declaration's first effect.
 func (f *Folder) SaveAccepted(e link.Envelope) error { return save(f, acceptedFile, e) }

@@ -1,0 +1,57 @@
+package host
+
+import (
+	"encoding/hex"
+
+	"filippo.io/age"
+
+	"noxmesh/host/keep"
+	"noxmesh/internal/bus"
+	"noxmesh/internal/fault"
+	"noxmesh/link"
+)
+
+// keys are the node's own, made here.
+type keys struct {
+	sign link.Key
+	nats bus.Seed
+	seal *age.X25519Identity
+}
+
+// ownKeys is the node's keys, made durable at the first time.
+func ownKeys(f *keep.Folder) (keys, error) {
+	kept, err := f.Identity()
+	if fault.KindOf(err) == fault.NotFound {
+		return makeIdentity(f)
+	}
+	if err != nil {
+		return keys{}, err
+	}
+	seed, err := hex.DecodeString(kept.Sign)
+	if err != nil {
+		return keys{}, fault.New(fault.Invalid, "the node's signing key is not whole")
+	}
+	k := keys{nats: bus.Seed(kept.Nats)}
+	if k.sign, err = link.KeyFromSeed(seed); err != nil {
+		return keys{}, err
+	}
+	if k.seal, err = age.ParseX25519Identity(kept.Seal); err != nil {
+		return keys{}, fault.New(fault.Invalid, "the node's sealing key is not whole") // the cause may repeat it
+	}
+	return k, nil
+}
+
+func makeIdentity(f *keep.Folder) (keys, error) {
+	var k keys
+	var err error
+	if k.sign, err = link.NewKey(); err != nil {
+		return k, err
+	}
+	if k.nats, _, err = bus.NewUserSeed(); err != nil {
+		return k, err
+	}
+	if k.seal, err = age.GenerateX25519Identity(); err != nil {
+		return k, fault.Wrap(fault.Unavailable, err, "make a sealing key")
+	}
+	return k, f.SaveIdentity(keep.Identity{Sign: hex.EncodeToString(k.sign.Seed()), Nats: string(k.nats), Seal: k.seal.String()})
+}

@@ -1,0 +1,111 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"noxmesh/host/keep"
+	"noxmesh/identity"
+	"noxmesh/internal/bus"
+	"noxmesh/internal/fault"
+	"noxmesh/internal/oci"
+	"noxmesh/link"
+)
+
+// Run keeps this node until ctx ends: it applies what it accepted, hears what is
+// declared, and reports. It needs no link to go on; it returns an error only
+// where it cannot begin or its state cannot be trusted.
+func Run(ctx context.Context, cfg Config) (err error) {
+	n, err := open(cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, n.close()) }()
+	m, err := newMember(n)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.gate.Close()) }()
+	subject, err := link.Subject(link.VerbDecl, m.joined.Node)
+	if err != nil {
+		return err
+	}
+	conn, err := bus.Dial(ctx, bus.Config{
+		URL: m.joined.Broker, CAPEM: []byte(m.joined.CA), NatsSeed: m.keys.nats, JWT: m.joined.JWT,
+		ID: m.joined.Node, Name: "mesh-host " + m.joined.Name, Logger: cfg.Log,
+	})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	r := newRunner(n, m, conn, &registries{joined: m.joined})
+	if err := conn.Subscribe(subject, func(msg bus.Message) { r.push(msg.Data) }); err != nil {
+		return err
+	}
+	cfg.Log.Info("this node", "mesh", m.joined.Mesh, "node", m.joined.Node, "name", m.joined.Name, "root", cfg.Root,
+		"accepted", m.accepted.Generation, "applied", n.state.Applied.Generation)
+	return r.run(ctx)
+}
+
+// run is the loops, until ctx ends.
+func (r *runner) run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return r.speak(ctx) })
+	group.Go(func() error { return r.hear(ctx) })
+	group.Go(func() error { return r.apply(ctx) })
+	group.Go(func() error { return r.tell(ctx) })
+	return group.Wait()
+}
+
+// registries is the registry that a declaration names, read with this node's credential.
+type registries struct {
+	joined keep.Joined
+
+	mu     sync.Mutex // guards what follows
+	base   string
+	client *oci.Client
+}
+
+// at is the blobs of the registry with this address, or of the one that the
+// mesh named when the node joined.
+func (r *registries) at(base string) (blobs, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if base == "" {
+		base = r.joined.Registry
+	}
+	if r.client != nil && r.base == base {
+		return registry{r.client}, nil
+	}
+	tls, err := identity.ClientTLS([]byte(r.joined.CA))
+	if err != nil {
+		return nil, err
+	}
+	client, err := oci.New(oci.Config{Base: base, TLS: tls, User: r.joined.Node, Secret: oci.Secret(r.joined.Secret)})
+	if err != nil {
+		return nil, err
+	}
+	if r.client != nil {
+		r.client.Close()
+	}
+	r.base, r.client = base, client
+	return registry{client}, nil
+}
+
+// registry is blobs of an OCI registry.
+type registry struct{ client *oci.Client }
+
+func (r registry) pull(ctx context.Context, b blob, w io.Writer) error {
+	if b.repository == "" {
+		return fault.New(fault.Invalid, "the declaration does not say where the bytes %s are", b.digest.Short())
+	}
+	return r.client.PullBlob(ctx, oci.Blob{Repository: b.repository, Digest: b.digest, Size: b.size}, w)
+}
+
+func (r registry) read(ctx context.Context, b blob, off, n int64) (io.ReadCloser, error) {
+	return r.client.ReadRange(ctx, oci.Blob{Repository: b.repository, Digest: b.digest, Size: b.size}, off, n)
+}

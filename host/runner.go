@@ -1,0 +1,296 @@
+package host
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/internal/fault"
+	"noxmesh/link"
+	"noxmesh/report"
+)
+
+// Link is the open connection to the mesh.
+type Link interface {
+	// Request sends data and gives the answer. Side by side from several
+	// goroutines. Without an answer it is fault.Unavailable.
+	Request(ctx context.Context, subject string, data []byte) ([]byte, error)
+	// Changed is sent to after every connect. It has one reader.
+	Changed() <-chan struct{}
+}
+
+// depots gives the registry with an address, or the mesh's own for "".
+type depots interface {
+	at(base string) (blobs, error)
+}
+
+// How long an answer is waited for.
+const answerWait = 20 * time.Second
+
+// runner is the loops of a node and what they share. Each loop sleeps until it
+// is nudged or its time has come; many nudges are one.
+type runner struct {
+	*node
+	member *member
+	link   Link
+	depots depots
+
+	pushes  chan []byte   // the latest declaration that was pushed and not yet judged
+	hello   chan struct{} // say hello now
+	applies chan struct{} // something else is wanted
+	reports chan struct{} // there is a report, or a link to send it on
+}
+
+func newRunner(n *node, m *member, l Link, d depots) *runner {
+	return &runner{
+		node: n, member: m, link: l, depots: d,
+		pushes: make(chan []byte, 1), hello: make(chan struct{}, 1),
+		applies: make(chan struct{}, 1), reports: make(chan struct{}, 1),
+	}
+}
+
+func nudge(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// push takes a message in place of the one before: what is lost here, the
+// answer to the next hello repairs.
+func (r *runner) push(data []byte) {
+	select {
+	case <-r.pushes:
+	default:
+	}
+	select {
+	case r.pushes <- data:
+	default:
+	}
+}
+
+// hear judges what is pushed.
+func (r *runner) hear(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case data := <-r.pushes:
+			envelope, err := link.DecodeEnvelope(data)
+			if err != nil {
+				r.cfg.Log.Warn("a declaration was not one", "why", err)
+				continue
+			}
+			r.consider(envelope)
+		}
+	}
+}
+
+// consider judges a declaration and says hello at once: that is the receipt.
+func (r *runner) consider(envelope link.Envelope) {
+	v, err := r.member.judge(envelope)
+	switch {
+	case err != nil:
+		r.cfg.Log.Error("a declaration could not be kept", "why", err)
+	case v == accepted:
+		t := r.member.hello().Accepted
+		r.cfg.Log.Info("accepted", "epoch", t.Epoch, "generation", t.Generation, "digest", t.Digest.Short())
+		nudge(r.hello)
+		nudge(r.applies)
+	case v == refused:
+		r.cfg.Log.Warn("refused a declaration", "why", r.member.hello().Refused.Why)
+		nudge(r.hello)
+	case v == nothingNew:
+		nudge(r.hello) // whoever sent it has not heard that it was accepted
+	}
+}
+
+// speak says hello: on connect, when nudged, and now and then.
+func (r *runner) speak(ctx context.Context) error {
+	wait := r.cfg.BackoffMost // the first hello is the connect's
+	backoff := r.cfg.Backoff
+	for {
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-r.link.Changed():
+			nudge(r.reports)
+		case <-r.hello:
+		case <-timer.C:
+		}
+		timer.Stop()
+		err := r.greet(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the end that was asked for
+		}
+		if err != nil {
+			r.cfg.Log.Warn("hello", "why", err)
+			wait, backoff = jitter(backoff), min(2*backoff, r.cfg.Heartbeat)
+			continue
+		}
+		wait, backoff = r.cfg.Heartbeat/2+rand.N(r.cfg.Heartbeat/2), r.cfg.Backoff //nolint:gosec // spreads load
+		if err := pause(ctx, greetGap); err != nil {
+			return nil //nolint:nilerr // the end that was asked for
+		}
+	}
+}
+
+// greetGap lies between two hellos, whoever asks for them: a stranger who may
+// push is no stranger who may make the node shout.
+const greetGap = 200 * time.Millisecond
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// jitter is d, a tenth more or less.
+func jitter(d time.Duration) time.Duration { return d - d/10 + rand.N(d/5+1) } //nolint:gosec // spreads load
+
+// greet says hello and takes in the answer.
+func (r *runner) greet(ctx context.Context) error {
+	h := r.member.hello()
+	h.Boot, h.Host = r.boot, r.cfg.Version
+	var err error
+	r.mu.Lock()
+	h.Applied = r.state.Applied
+	h.Counter, err = r.counter.Next()
+	r.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	payload, err := r.ask(ctx, question{link.VerbHello, link.TypeHello, h, link.TypeHelloAnswer})
+	if err != nil {
+		return err
+	}
+	a, err := link.DecodeHelloAnswer(payload)
+	if err != nil {
+		return err
+	}
+	if a.Mesh != h.Mesh || a.Node != h.Node || a.Counter != h.Counter {
+		return fault.New(fault.Denied, "an answer to hello %d of node %q in mesh %q, this is %d of %q in %q",
+			a.Counter, a.Node, a.Mesh, h.Counter, h.Node, h.Mesh)
+	}
+	if a.Declaration != nil {
+		r.consider(*a.Declaration)
+	} else if !a.Current && a.Why != "" {
+		r.cfg.Log.Warn("the mesh has nothing for this node", "why", a.Why)
+	}
+	return nil
+}
+
+// question is one message, and what its answer must be.
+type question struct {
+	verb   link.Verb
+	sends  link.PayloadType
+	what   any
+	expect link.PayloadType
+}
+
+// ask signs a message, sends it, and opens the answer.
+func (r *runner) ask(ctx context.Context, q question) ([]byte, error) {
+	envelope, err := link.Seal(r.member.keys.sign, q.sends, q.what)
+	if err != nil {
+		return nil, err
+	}
+	data, err := document.Canonical(envelope)
+	if err != nil {
+		return nil, err
+	}
+	subject, err := link.Subject(q.verb, r.member.node)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	reply, err := r.link.Request(ctx, subject, data)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := r.member.open(reply, q.expect)
+	if err != nil {
+		return nil, fault.Add(err, "verify the answer to the %s", q.verb)
+	}
+	return payload, nil
+}
+
+// apply applies: at the start, when something is declared, on the drift timer,
+// and again after a failure.
+func (r *runner) apply(ctx context.Context) error {
+	cause, backoff := report.CauseStart, r.cfg.Backoff
+	for {
+		wait := jitter(r.cfg.Drift)
+		d, ok := r.member.wanted()
+		if ok {
+			began := time.Now()
+			done, err := r.applyOnce(ctx, d, cause)
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // the end that was asked for
+			}
+			if err != nil {
+				r.cfg.Log.Error("apply", "why", err)
+			}
+			backoff = min(2*backoff, r.cfg.BackoffMost)
+			if done {
+				backoff = r.cfg.Backoff
+			} else {
+				wait = min(wait, jitter(backoff))
+			}
+			r.cfg.Log.Debug("looked", "cause", string(cause), "took", time.Since(began))
+		}
+		if cause = r.until(ctx, wait); cause == "" {
+			return nil
+		}
+	}
+}
+
+// until waits for a reason to apply; "" is the end.
+func (r *runner) until(ctx context.Context, wait time.Duration) report.Cause {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ""
+	case <-r.applies:
+		return report.CauseDeclaration
+	case <-timer.C:
+		return report.CauseDrift
+	}
+}
+
+// applyOnce is one pass and its report; done where all is as declared.
+func (r *runner) applyOnce(ctx context.Context, d declaration.Declaration, cause report.Cause) (bool, error) {
+	from, err := r.depots.at(d.Where.Registry)
+	if err != nil {
+		return false, err
+	}
+	rep, err := r.pass(ctx, d, cause, where{d.Where, from})
+	if rep.Sequence == 0 {
+		return false, err
+	}
+	r.latest(rep)
+	r.cfg.Log.Info("looked", "cause", string(cause), "outcome", string(rep.Outcome), "generation", rep.Accepted.Generation,
+		"not as declared", differing(rep))
+	return rep.Outcome == report.OutcomeApplied && err == nil, err
+}
+
+// differing is how many resources were not simply as declared.
+func differing(r report.Report) int {
+	n := 0
+	for _, res := range r.Resources {
+		if res.State != report.StateOK {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,115 @@
+package host
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"noxmesh/document"
+	"noxmesh/host/keep"
+	"noxmesh/internal/fault"
+	"noxmesh/link"
+	"noxmesh/report"
+)
+
+// latest makes a report the one to be told. An older one that was not told yet
+// is told by it.
+func (r *runner) latest(rep report.Report) {
+	r.mu.Lock()
+	r.untold = &rep
+	r.mu.Unlock()
+	nudge(r.reports)
+}
+
+// tell sends the latest report until the controller says that it is committed.
+func (r *runner) tell(ctx context.Context) error {
+	if err := r.recall(); err != nil {
+		return err
+	}
+	backoff := r.cfg.Backoff
+	for {
+		wait := r.cfg.BackoffMost
+		if rep := r.toTell(); rep != nil {
+			err := r.send(ctx, *rep)
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // the end that was asked for
+			}
+			if err == nil {
+				backoff = r.cfg.Backoff
+			} else {
+				r.cfg.Log.Warn("report", "sequence", rep.Sequence, "why", err)
+				wait, backoff = jitter(backoff), min(2*backoff, r.cfg.BackoffMost)
+			}
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return nil
+		case <-r.reports:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// recall is what was not told before the last stop.
+func (r *runner) recall() error {
+	l, err := r.folder.Latest()
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !l.Committed && r.untold == nil && l.Report.Node == r.member.node {
+		r.untold = &l.Report
+	}
+	return nil
+}
+
+func (r *runner) toTell() *report.Report {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.untold
+}
+
+// send is one attempt. The receipt is for this very report.
+func (r *runner) send(ctx context.Context, rep report.Report) error {
+	payload, err := r.ask(ctx, question{link.VerbReport, link.TypeReport, rep, link.TypeReceipt})
+	if err != nil {
+		return err
+	}
+	receipt, err := link.DecodeReceipt(payload)
+	if err != nil {
+		return err
+	}
+	if receipt.Mesh != rep.Mesh || receipt.To != rep.Node || receipt.For != strconv.FormatInt(rep.Sequence, 10) {
+		return fault.New(fault.Denied, "a receipt for %q to %q of mesh %q, this is report %d of %q in %q",
+			receipt.For, receipt.To, receipt.Mesh, rep.Sequence, rep.Node, rep.Mesh)
+	}
+	return r.told(rep)
+}
+
+// told notes that the controller has it.
+func (r *runner) told(rep report.Report) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if rep.Facts != nil {
+		digest, err := document.CanonicalDigest(*rep.Facts)
+		if err != nil {
+			return err
+		}
+		r.state.Facts = digest
+		if err := r.saveState(); err != nil {
+			return err
+		}
+	}
+	if r.untold == nil || r.untold.Sequence != rep.Sequence {
+		return nil // a newer one has come
+	}
+	r.untold = nil
+	return r.folder.SaveLatest(keep.Latest{Report: rep, Committed: true})
+}
