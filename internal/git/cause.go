@@ -61,13 +61,17 @@ func meanings() []said {
 		{"returned error: 410", fault.NotFound, NoRepository, ""},
 		{"does not appear to be a git repository", fault.NotFound, NoRepository, ""},
 		{"' not found", fault.NotFound, NoRepository, ""},
+		{"returned error: 5", fault.Unavailable, nil, ""},
+		{"returned error: 429", fault.Unavailable, nil, ""},
 		{"returned error: 3", fault.Unavailable, nil, "the forge says that the repository is at another address: give that one"},
 		{"unable to update url base from redirection", fault.Unavailable, nil, "the forge says that the repository is at another address: give that one"},
+		{"certificate", fault.Unavailable, nil, "its certificate is not one that this machine believes: name the one that signed it"},
 		{"transport '", fault.Invalid, nil, ""},
 		{"fsck error", fault.Invalid, nil, "the repository holds what no git should accept"},
 		{"fsck failed", fault.Invalid, nil, "the repository holds what no git should accept"},
 		{"invalid path", fault.Invalid, nil, "the repository holds what no git should accept"},
 		{"malformed object name", fault.Invalid, nil, ""},
+		{"possible repository corruption", fault.Invalid, nil, "the repository is damaged at the forge"},
 	}
 }
 
@@ -84,21 +88,39 @@ func classify(ctx context.Context, runErr error, stderr []byte, limit time.Durat
 		}
 		return fault.Wrap(fault.Unavailable, ctx.Err(), "stopped")
 	}
-	low := strings.ToLower(lines)
-	for _, m := range meanings() {
-		if strings.Contains(low, m.words) {
-			e := fault.New(m.kind, "git said %q", lines)
-			if m.cause != nil {
-				e = fault.Wrap(m.kind, m.cause, "git said %q", lines)
-			}
-			e.Hint = m.hint
-			return e
+	m, ok := meaning(stderr)
+	if !ok {
+		m.kind = fault.Unavailable
+	}
+	e := fault.New(m.kind, "git said %q", lines)
+	switch {
+	case lines == "":
+		e = fault.Wrap(m.kind, runErr, "git")
+	case m.cause != nil:
+		e = fault.Wrap(m.kind, m.cause, "git said %q", lines)
+	}
+	e.Hint = m.hint
+	return e
+}
+
+// meaning is what git meant. What it says itself counts before what it passes on
+// from the forge, which may say anything.
+func meaning(stderr []byte) (said, bool) {
+	all := strings.ToLower(string(stderr))
+	var own strings.Builder
+	for line := range strings.Lines(all) {
+		if !strings.HasPrefix(line, "remote:") {
+			own.WriteString(line)
 		}
 	}
-	if lines == "" {
-		return fault.Wrap(fault.Unavailable, runErr, "git")
+	for _, text := range []string{own.String(), all} {
+		for _, m := range meanings() {
+			if strings.Contains(text, m.words) {
+				return m, true
+			}
+		}
 	}
-	return fault.New(fault.Unavailable, "git said %q", lines)
+	return said{}, false
 }
 
 var errLimit = errors.New("time limit")

@@ -34,6 +34,14 @@ func (g *Git) Look(ctx context.Context, p Place, known string) (Found, error) {
 	if err := CheckFolder(p.Folder); err != nil {
 		return Found{}, err
 	}
+	found, err := g.look(ctx, p, known)
+	if errors.Is(err, NoCommit) { // pushed over between the two questions
+		found, err = g.look(ctx, p, known)
+	}
+	return found, err
+}
+
+func (g *Git) look(ctx context.Context, p Place, known string) (Found, error) {
 	head, err := g.LsRemote(ctx, p.URL, p.Ref)
 	if err != nil {
 		return Found{}, err

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"noxmesh/internal/effect"
@@ -78,6 +80,8 @@ func (g *Git) noRef(ctx context.Context, url, ref string) error {
 }
 
 // list is what the remote says of the refs with exactly these names, or of all.
+// A page of a web server can look like a repository without refs: that nothing
+// is there is believed only of what speaks git's protocol.
 func (g *Git) list(ctx context.Context, url string, names ...string) (refs map[string]string, symref string, err error) {
 	protocol, err := parseURL(url, g.cfg.Allow)
 	if err != nil {
@@ -85,7 +89,7 @@ func (g *Git) list(ctx context.Context, url string, names ...string) (refs map[s
 	}
 	var out []byte
 	err = effect.Do("git.refs.list", func() error {
-		out, err = g.run(ctx, call{protocol: protocol, args: append([]string{"ls-remote", "--quiet", "--symref", "--", url}, names...)})
+		out, err = g.run(ctx, call{protocol: protocol, trace: len(names) == 0, args: append([]string{"ls-remote", "--quiet", "--symref", "--", url}, names...)})
 		return err
 	})
 	if err != nil {
@@ -127,10 +131,23 @@ func (g *Git) Fetch(ctx context.Context, url, commit, ref, dir string) error {
 		}
 		return err
 	})
+	if err != nil && g.full(dir) {
+		err = fault.Wrap(fault.Invalid, TooBig, "more than %d bytes", g.cfg.MaxSize)
+	}
 	if err != nil {
 		return fault.Add(err, "fetching commit %s of %q", commit, redact(url))
 	}
 	return g.hold(ctx, dir, commit)
+}
+
+// full reports whether a fetch ended because a file became as big as it may:
+// the kernel stops git there before it can say so.
+func (g *Git) full(dir string) bool {
+	files, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*"))
+	return err == nil && slices.ContainsFunc(files, func(f string) bool {
+		st, err := os.Lstat(f)
+		return err == nil && st.Size() >= g.cfg.MaxSize
+	})
 }
 
 func (g *Git) checkFetch(url, commit, ref string) (protocol string, err error) {

@@ -22,6 +22,7 @@ type call struct {
 	workTree string
 	args     []string
 	out      func(io.Reader) error // reads the output while git runs
+	trace    bool                  // refuse what answers without one line in git's protocol
 }
 
 const (
@@ -44,6 +45,9 @@ func (g *Git) run(ctx context.Context, c call) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(ctx, g.cfg.Binary, append(args, c.args...)...)
 	cmd.Env = g.environment(c.protocol)
+	if c.trace {
+		cmd.Env = append(cmd.Env, "GIT_TRACE_PACKET=2")
+	}
 	cmd.Dir = g.tmp
 	if c.workTree != "" {
 		cmd.Dir = c.workTree
@@ -64,6 +68,9 @@ func (g *Git) run(ctx context.Context, c call) ([]byte, error) {
 			return nil, err
 		}
 		return nil, classify(ctx, err, stderr.bytes(), g.cfg.Limit)
+	}
+	if c.trace && !bytes.Contains(stderr.bytes(), []byte("packet:")) {
+		return nil, fault.New(fault.Unavailable, "what answers does not speak git's protocol")
 	}
 	return kept.Bytes(), nil
 }
