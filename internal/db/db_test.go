@@ -1,34 +1,210 @@
 package db_test
 
 import (
+	"context"
+	"errors"
+	"os"
+	"strings"
 	"testing"
 
 	"noxmesh/internal/db"
 	"noxmesh/internal/db/dbtest"
+	"noxmesh/internal/fault"
 )
 
-func TestOpenGivesAnEmptyRecord(t *testing.T) {
-	t.Parallel()
-	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		if d.Epoch() != 1 {
-			t.Errorf("epoch %d, want 1", d.Epoch())
+func set(name, value string) func(*db.Tx) error {
+	return func(tx *db.Tx) error {
+		_, err := tx.Exec(`INSERT INTO setting (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+		return err
+	}
+}
+
+func get(t *testing.T, d *db.DB, name string) (value string) {
+	t.Helper()
+	dbtest.Read(t, d, func(tx *db.Tx) (err error) {
+		value, _, err = db.One(tx, db.Text, `SELECT value FROM setting WHERE name = $1`, name)
+		return err
+	})
+	return value
+}
+
+func wantKind(t *testing.T, err error, kind fault.Kind, says ...string) {
+	t.Helper()
+	if fault.KindOf(err) != kind {
+		t.Fatalf("error %v is %v, want %v", err, fault.KindOf(err), kind)
+	}
+	for _, s := range says {
+		if !strings.Contains(err.Error()+"\n"+fault.HintOf(err), s) {
+			t.Errorf("error %q with hint %q does not say %q", err, fault.HintOf(err), s)
 		}
-		err := d.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := tx.Exec(`INSERT INTO setting (name, value) VALUES ($1, $2)`, "a", "b\x00c")
-			return err
+	}
+}
+
+func TestOpenRefusesAddresses(t *testing.T) {
+	t.Parallel()
+	for name, dsn := range map[string]string{
+		"relative":        "sqlite:record.db",
+		"not clean":       "sqlite:/tmp/../etc/record.db",
+		"parameters":      "sqlite:/tmp/record.db?mode=memory",
+		"another scheme":  "mysql://root@localhost/mesh",
+		"nothing":         "",
+		"not an address":  "postgres://user:geheim@host:port/mesh",
+		"folder is there": "sqlite:/nowhere-at-all/record.db",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, err := db.Open(t.Context(), dsn)
+			if err == nil {
+				t.Fatal(d.Close())
+			}
+			wantKind(t, err, fault.Invalid)
+			if strings.Contains(err.Error()+fault.HintOf(err), "geheim") {
+				t.Errorf("the error holds the password: %q", err)
+			}
 		})
+	}
+}
+
+func TestAnUnreachableServerIsUnavailableAndKeepsThePassword(t *testing.T) {
+	t.Parallel()
+	_, err := db.Open(t.Context(), "postgres://mesh:geheim@/mesh?host="+t.TempDir())
+	wantKind(t, err, fault.Unavailable, "mesh")
+	if strings.Contains(err.Error(), "geheim") {
+		t.Errorf("the error holds the password: %q", err)
+	}
+}
+
+func TestWriteIsDurableAndReadsBack(t *testing.T) {
+	t.Parallel()
+	dbtest.EachAddress(t, func(t *testing.T, dsn string) {
+		d, err := db.Open(t.Context(), dsn)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = d.Read(t.Context(), func(tx *db.Tx) error {
-			s, found, err := db.One(tx, db.Text, `SELECT value FROM setting WHERE name = $1`, "a")
-			if s != "b\uFFFDc" || !found {
-				t.Errorf("%q %v", s, found)
+		if _, err := d.Resume(t.Context(), "c1"); err != nil {
+			t.Fatal(err)
+		}
+		dbtest.Write(t, d, set("a", "b\x00c\xff"))
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		d = dbtest.Open(t, dsn, "c1")
+		if got := get(t, d, "a"); got != "b\uFFFDc\uFFFD" {
+			t.Errorf("read back %q", got)
+		}
+		if d.Epoch() != 1 {
+			t.Errorf("a restart moved the epoch to %d", d.Epoch())
+		}
+	})
+}
+
+func TestAWriteThatFailsChangesNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		dbtest.Write(t, d, set("a", "old"))
+		mine := fault.New(fault.Denied, "no")
+		err := d.Write(t.Context(), func(tx *db.Tx) error {
+			if err := set("a", "new")(tx); err != nil {
+				return err
+			}
+			return mine
+		})
+		if !errors.Is(err, mine) {
+			t.Errorf("error %v, want the one that was returned", err)
+		}
+		func() {
+			defer func() { _ = recover() }()
+			_ = d.Write(t.Context(), func(tx *db.Tx) error {
+				_ = set("a", "new")(tx)
+				panic("in the middle")
+			})
+		}()
+		ctx, cancel := context.WithCancel(t.Context())
+		err = d.Write(ctx, func(tx *db.Tx) error {
+			cancel()
+			return set("a", "new")(tx)
+		})
+		wantKind(t, err, fault.Unavailable)
+		wantKind(t, d.Write(ctx, set("a", "new")), fault.Unavailable)
+		if got := get(t, d, "a"); got != "old" {
+			t.Errorf("read %q, want what was there", got)
+		}
+		dbtest.Write(t, d, set("a", "later"))
+	})
+}
+
+func TestAReadIsOneStateAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		dbtest.Write(t, d, set("a", "old"))
+		dbtest.Read(t, d, func(tx *db.Tx) error {
+			look := func() string {
+				v, _, err := db.One(tx, db.Text, `SELECT value FROM setting WHERE name = 'a'`)
+				if err != nil {
+					t.Error(err)
+				}
+				return v
+			}
+			before := look()
+			dbtest.Write(t, d, set("a", "new"))
+			if after := look(); after != before {
+				t.Errorf("one read saw %q and then %q", before, after)
+			}
+			return nil
+		})
+		if err := d.Read(t.Context(), set("a", "by a read")); err == nil {
+			t.Error("a read could write")
+		}
+		if got := get(t, d, "a"); got != "new" {
+			t.Errorf("read %q", got)
+		}
+	})
+}
+
+func TestRowsAndConstraints(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		wantKind(t, d.Write(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(`INSERT INTO declared (module, node, build, write_id) VALUES ('a', 'b', 'c', 1)`)
+			return err
+		}), fault.Conflict)
+		wantKind(t, d.Write(t.Context(), func(tx *db.Tx) error {
+			_, err := tx.Exec(`INSERT INTO no_such_table (a) VALUES (1)`)
+			return err
+		}), fault.Broken)
+		dbtest.Read(t, d, func(tx *db.Tx) error {
+			_, found, err := db.One(tx, db.Text, `SELECT value FROM setting WHERE name = 'none'`)
+			if found {
+				t.Error("found what is not there")
 			}
 			return err
 		})
+	})
+}
+
+func TestTheFileIsItsOwnersAlone(t *testing.T) {
+	t.Parallel()
+	dsn := dbtest.SQLite(t)
+	d := dbtest.Open(t, dsn, "c1")
+	dbtest.Write(t, d, set("a", "b"))
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		info, err := os.Stat(strings.TrimPrefix(dsn, "sqlite:") + suffix)
 		if err != nil {
 			t.Fatal(err)
 		}
-	})
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("the file %q has mode %v", info.Name(), info.Mode())
+		}
+	}
+}
+
+func TestMissingNamesTheNearest(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"sit": `did you mean "site"?`, "stie": `did you mean "site"?`, "kubernetes": "", "": ""} {
+		err := db.Missing("module", name, []string{"site", "dotfiles", "base"})
+		wantKind(t, err, fault.NotFound)
+		if got := fault.HintOf(err); got != want {
+			t.Errorf("%q: hint %q, want %q", name, got, want)
+		}
+	}
 }

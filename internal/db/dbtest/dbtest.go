@@ -85,3 +85,19 @@ func Postgres(t *testing.T) string {
 	}
 	return c.address(name)
 }
+
+// Write runs f in a write that must commit.
+func Write(t *testing.T, d *db.DB, f func(tx *db.Tx) error) {
+	t.Helper()
+	if err := d.Write(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Read runs f in a read that must succeed.
+func Read(t *testing.T, d *db.DB, f func(tx *db.Tx) error) {
+	t.Helper()
+	if err := d.Read(context.Background(), f); err != nil {
+		t.Fatal(err)
+	}
+}
