@@ -1,9 +1,12 @@
 package document
 
 import (
-	"github.com/go-json-experiment/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"unicode/utf8"
 
-	"noxmesh/internal/fault"
+	"github.com/go-json-experiment/json"
 )
 
 // Limits bound what a decoder reads before it looks at it.
@@ -14,14 +17,81 @@ type Limits struct {
 
 // Decode reads exactly one document of type T from data. The name is the file's
 // or the message's, for the errors. All faults that can be found are reported
-// at once, as Problems in a fault.Invalid.
+// at once, as Problems in a fault.Invalid. A field without omitempty or omitzero
+// must be there.
 func Decode[T any](name string, data []byte, limits Limits) (T, error) {
-	var v T
-	if len(data) > limits.Bytes {
-		return v, fault.New(fault.Invalid, "%s: %d bytes, at most %d are read", name, len(data), limits.Bytes)
-	}
-	if err := json.Unmarshal(data, &v, json.RejectUnknownMembers(true)); err != nil {
-		return v, fault.Wrap(fault.Invalid, err, "%s", name)
+	v, r := Read[T](name, data, limits)
+	if err := r.Err(); err != nil {
+		var none T
+		return none, err
 	}
 	return v, nil
+}
+
+// Read is like Decode for whoever has rules of its own to check: the value can
+// be looked at where the reading is sound, and what is wrong with it is added to
+// what was found already.
+func Read[T any](name string, data []byte, limits Limits) (T, *Reading) {
+	var v T
+	r := &Reading{file: name, data: data}
+	if len(data) > limits.Bytes {
+		r.data = nil
+		r.put(Problem{What: fmt.Sprintf("%d bytes", len(data)), Want: fmt.Sprintf("at most %d are read", limits.Bytes)})
+		return v, r
+	}
+	if at := invalidUTF8(data); at >= 0 {
+		r.put(Problem{What: fmt.Sprintf("the byte 0x%02x is not UTF-8", data[at]), Want: "save it as UTF-8"}.on(data, at))
+		return v, r
+	}
+	if !walk(r, reflect.TypeFor[T](), limits.Depth) {
+		return v, r
+	}
+	if err := json.Unmarshal(data, &v, json.RejectUnknownMembers(len(r.problems) == 0)); err != nil {
+		r.put(unforeseen(err).on(data, offsetOf(err)))
+		return v, r
+	}
+	r.sound = true
+	return v, r
+}
+
+func (p Problem) on(data []byte, at int) Problem {
+	p.Line, p.Column = lineColumn(data, int64(at))
+	return p
+}
+
+// unforeseen is a fault that only the decoder proper finds: what a type that
+// reads itself has to say.
+func unforeseen(err error) Problem {
+	var s *json.SemanticError
+	if !errors.As(err, &s) {
+		return Problem{What: err.Error()}
+	}
+	p := Problem{Path: pathOf(stepsOfPointer(string(s.JSONPointer))), What: "the value does not fit"}
+	if s.Err != nil {
+		p.What = s.Err.Error()
+	}
+	return p
+}
+
+func offsetOf(err error) int {
+	var s *json.SemanticError
+	if errors.As(err, &s) {
+		return int(s.ByteOffset)
+	}
+	return 0
+}
+
+// invalidUTF8 is where data stops being UTF-8, or -1.
+func invalidUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
 }

@@ -1,0 +1,63 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// problemLimit is how many faults of one document are said: enough to mend a
+// file that a person wrote, few enough that no hostile one costs anything.
+const problemLimit = 50
+
+// Problem is one fault of a document: where it is and what would be right.
+type Problem struct {
+	File   string // the file or the message
+	Line   int    // from 1; 0 where there is no text to point into
+	Column int    // from 1, in characters
+	Path   string // "resources[0].path"; empty for the document itself
+	What   string // what is wrong, or the fault in one word
+	Want   string // what would be right, as a phrase; may be empty
+
+	unknown bool // an unknown key
+	key     bool // the position is the key's, not the value's
+}
+
+// String is the problem on one line, in the form that editors jump to.
+func (p Problem) String() string {
+	var b strings.Builder
+	b.WriteString(p.File)
+	if p.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+	}
+	b.WriteString(": ")
+	if p.Path != "" {
+		b.WriteString("at " + p.Path + ": ")
+	}
+	b.WriteString(p.What)
+	if p.Want != "" {
+		b.WriteString("; " + p.Want)
+	}
+	return b.String()
+}
+
+// Problems is everything that was found wrong with one document, in its order.
+type Problems []Problem
+
+// Error is one line for each problem.
+func (p Problems) Error() string {
+	lines := make([]string, len(p))
+	for i, one := range p {
+		lines[i] = one.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ProblemsOf is what err says of a document, or nil where it is about something else.
+func ProblemsOf(err error) Problems {
+	var p Problems
+	if errors.As(err, &p) {
+		return p
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package document
+
+import (
+	"encoding"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// A shape is what a Go struct says of the keys of an object.
+type shape struct {
+	names  []string
+	fields map[string]field
+	open   bool // it takes keys that it does not name
+}
+
+type field struct {
+	name     string
+	goType   reflect.Type
+	required bool // a field that is not left out when it is empty
+	number   int  // among the shape's fields
+}
+
+func shapeOf(t reflect.Type) *shape {
+	s := &shape{fields: map[string]field{}}
+	s.add(t, 0)
+	return s
+}
+
+// add names the fields of t, and of the structs that are embedded in it. The
+// depth ends a struct that embeds itself through a pointer.
+func (s *shape) add(t reflect.Type, depth int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		options = "," + options + ","
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch {
+		case f.Tag.Get("json") == "-":
+			continue
+		case strings.Contains(options, ",unknown,"):
+			s.open = true
+			continue
+		case strings.Contains(options, ",inline,") || f.Anonymous && name == "":
+			if inner.Kind() == reflect.Struct && depth < 8 {
+				s.add(inner, depth+1)
+			} else {
+				s.open = true
+			}
+			continue
+		case !f.IsExported():
+			continue
+		case name == "":
+			name = f.Name
+		}
+		if _, taken := s.fields[name]; taken {
+			continue // the outer one hides the inner
+		}
+		left := strings.Contains(options, ",omitempty,") || strings.Contains(options, ",omitzero,")
+		s.fields[name] = field{name: name, goType: f.Type, required: !left, number: len(s.names)}
+		s.names = append(s.names, name)
+	}
+}
+
+// own reports whether t reads itself, so that only it knows its form.
+func own(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return implements[json.Unmarshaler](t, p) || implements[json.UnmarshalerFrom](t, p) || ownText(t)
+}
+
+// ownText reports whether t reads itself out of a string.
+func ownText(t reflect.Type) bool {
+	return implements[encoding.TextUnmarshaler](t, reflect.PointerTo(t))
+}
+
+func implements[I any](types ...reflect.Type) bool {
+	i := reflect.TypeFor[I]()
+	for _, t := range types {
+		if t.Implements(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// form is how a value of t is written, for people.
+func form(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "an integer"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "an integer of 0 or more"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "a string in base64"
+		}
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		if own(t) {
+			return "a value"
+		}
+		return "an object"
+	case reflect.Pointer:
+		return form(t.Elem())
+	default:
+		return "a value"
+	}
+}
