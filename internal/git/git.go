@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,29 +39,24 @@ type Git struct {
 // New is a Git with this configuration. What an earlier one left half done in
 // its home is removed.
 func New(cfg Config) (*Git, error) {
-	if cfg.Binary == "" {
-		found, err := exec.LookPath("git")
-		if err != nil {
-			return nil, fault.Wrap(fault.Unavailable, err, "finding git").With("install git: apt-get install git")
-		}
-		cfg.Binary = found
-	}
-	if cfg.Limit == 0 {
-		cfg.Limit = 5 * time.Minute
-	}
-	if cfg.MaxSize == 0 {
-		cfg.MaxSize = 2 << 30
-	}
 	home, err := filepath.Abs(cfg.Home)
 	if err != nil || cfg.Home == "" {
 		return nil, fault.New(fault.Invalid, "git has no home folder")
 	}
 	cfg.Home = home
-	if cfg.SSH.KnownHosts == "" {
-		cfg.SSH.KnownHosts = filepath.Join(home, "known_hosts")
+	if cfg.Binary == "" {
+		if cfg.Binary, err = exec.LookPath("git"); err != nil {
+			return nil, fault.Wrap(fault.Unavailable, err, "finding git").With("install git: apt-get install git")
+		}
 	}
-	if cfg.SSH.Binary == "" {
-		cfg.SSH.Binary = "ssh"
+	cfg.Limit = cmp.Or(cfg.Limit, 5*time.Minute)
+	cfg.MaxSize = cmp.Or(cfg.MaxSize, 2<<30)
+	cfg.SSH.KnownHosts = cmp.Or(cfg.SSH.KnownHosts, filepath.Join(home, "known_hosts"))
+	cfg.SSH.Binary = cmp.Or(cfg.SSH.Binary, "ssh")
+	for _, file := range []string{cfg.SSH.KnownHosts, cfg.SSH.Key} {
+		if strings.ContainsAny(file, "\"\\$%\n\r\x00") { // ssh substitutes in what it is told
+			return nil, fault.New(fault.Invalid, "ssh cannot be told of a file called %q", file)
+		}
 	}
 	g := &Git{cfg: cfg, tmp: filepath.Join(home, "tmp")}
 	return g, g.prepare()
@@ -143,17 +139,18 @@ func (g *Git) settings(protocol string) []string {
 	return args
 }
 
-// sshCommand is read by a shell: every part of it is quoted.
+// sshCommand is read by a shell: every part of it is quoted. A file is quoted
+// once more for ssh.
 func (g *Git) sshCommand() string {
 	s := g.cfg.SSH
 	key := "none"
 	if s.Key != "" {
-		key = s.Key
+		key = `"` + s.Key + `"`
 	}
 	args := []string{
 		s.Binary, "-F", "/dev/null", "-a", "-x", "-T",
 		"-oBatchMode=yes", "-oStrictHostKeyChecking=yes", "-oUpdateHostKeys=no",
-		"-oUserKnownHostsFile=" + s.KnownHosts, "-oGlobalKnownHostsFile=/dev/null",
+		"-oUserKnownHostsFile=" + `"` + s.KnownHosts + `"`, "-oGlobalKnownHostsFile=/dev/null",
 		"-oIdentityAgent=none", "-oIdentitiesOnly=yes", "-oIdentityFile=" + key,
 		"-oPermitLocalCommand=no", "-oProxyCommand=none", "-oClearAllForwardings=yes", "-oControlPath=none",
 		"-oConnectTimeout=15", "-oServerAliveInterval=15", "-oServerAliveCountMax=3",
