@@ -1,0 +1,199 @@
+package machine
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"noxmesh/internal/fault"
+)
+
+// Machine is one Debian on the bridge. It is used by one goroutine at a time.
+type Machine struct {
+	Name    string
+	Address string
+	Root    string // its file system as seen from outside, writable while it is off
+
+	net   *Net
+	dir   string // its layers
+	netns string
+	cable string // the bridge's end
+	boot  *boot  // nil while it is off
+}
+
+// boot is one life of a machine.
+type boot struct {
+	nspawn *exec.Cmd
+	ended  chan struct{} // closed when nspawn has ended
+	leader int           // its process 1, once it is up
+}
+
+// settle is how long anything that takes moments here may take on a machine that
+// is busy with other tests.
+const settle = 60 * time.Second
+
+// Add makes a machine, off, with its root in place: what a test puts there is
+// there when it boots.
+func (n *Net) Add(ctx context.Context, name string) (*Machine, error) {
+	m := &Machine{
+		Name: name, Address: fmt.Sprintf("10.77.0.%d", n.next), net: n,
+		dir: filepath.Join(n.dir, name), Root: filepath.Join(n.dir, name, "root"),
+		netns: n.Name + "-" + name, cable: fmt.Sprintf("m%d", n.next),
+	}
+	n.next++
+	for _, layer := range []string{"up", "work", "root"} {
+		if err := os.MkdirAll(filepath.Join(m.dir, layer), 0o755); err != nil {
+			return nil, fault.Wrap(fault.Unavailable, err, "make the layers of machine %q", name)
+		}
+	}
+	layers := fmt.Sprintf("lowerdir=%s,upperdir=%s/up,workdir=%s/work", n.base, m.dir, m.dir)
+	if err := run(ctx, "mount", "-t", "overlay", "overlay", "-o", layers, m.Root); err != nil {
+		return nil, err
+	}
+	if err := m.wire(ctx); err != nil {
+		return nil, errors.Join(err, m.Remove(context.WithoutCancel(ctx)))
+	}
+	return m, nil
+}
+
+// wire lays the cable and writes what makes this machine another than the rest.
+func (m *Machine) wire(ctx context.Context) error {
+	for _, args := range [][]string{
+		{"netns", "add", m.netns},
+		{"link", "add", m.cable, "netns", m.net.Name, "type", "veth", "peer", "name", "host0", "netns", m.netns},
+		{"-n", m.net.Name, "link", "set", m.cable, "master", "br0", "up"},
+		{"-n", m.netns, "link", "set", "lo", "up"},
+		{"-n", m.netns, "addr", "add", m.Address + "/24", "dev", "host0"},
+		{"-n", m.netns, "link", "set", "host0", "up"},
+		{"-n", m.netns, "route", "add", "default", "via", Gateway},
+	} {
+		if err := run(ctx, "ip", args...); err != nil {
+			return err
+		}
+	}
+	id := make([]byte, 16)
+	rand.Read(id)
+	for name, text := range map[string]string{
+		"hostname":   m.Name + "\n",
+		"machine-id": hex.EncodeToString(id) + "\n", // an empty one comes out equal on all machines
+		"hosts":      "127.0.0.1 localhost " + m.Name + "\n" + Gateway + " controller\n",
+	} {
+		path := filepath.Join(m.Root, "etc", name)
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fault.Wrap(fault.Unavailable, err, "set up machine %q", m.Name)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return fault.Wrap(fault.Unavailable, err, "set up machine %q", m.Name)
+		}
+	}
+	return nil
+}
+
+// Boot starts the machine and returns when systemd says that it is up: "running",
+// or "degraded" where a unit has failed.
+func (m *Machine) Boot(ctx context.Context) (string, error) {
+	if err := m.start(); err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, settle)
+	defer cancel()
+	var state string
+	err := until(ctx, func() bool {
+		if m.boot.leader == 0 {
+			m.boot.leader = leader(m.boot.nspawn.Process.Pid)
+		}
+		if m.boot.leader == 0 {
+			return false
+		}
+		out, _ := m.Command(ctx, "systemctl", "is-system-running").Output() // anything but "running" is a failure of the command
+		state = strings.TrimSpace(string(out))
+		return state == "running" || state == "degraded"
+	})
+	if err != nil {
+		return state, fault.Wrap(fault.Unavailable, err, "boot machine %q: systemd says %q: %s", m.Name, state, m.Console())
+	}
+	return state, nil
+}
+
+// start starts nspawn in a control group of the machine's own: with --keep-unit
+// every machine's processes would otherwise stand in the caller's.
+func (m *Machine) start() error {
+	console, err := os.Create(filepath.Join(m.dir, "console.log"))
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "boot machine %q", m.Name)
+	}
+	defer console.Close()
+	for _, group := range m.groups() {
+		if err := os.MkdirAll(group, 0o755); err != nil {
+			return fault.Wrap(fault.Unavailable, err, "make the control group of machine %q", m.Name)
+		}
+	}
+	args := append([]string{"-c", `while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs" || exit 1; shift; done; shift; exec "$@"`, "sh"}, m.groups()...)
+	args = append(args, "--", "systemd-nspawn", "--quiet", "--boot", "--directory="+m.Root, "--machine="+m.netns,
+		"--register=no", "--keep-unit", "--network-namespace-path=/run/netns/"+m.netns, "--resolv-conf=off", "--timezone=off", "--console=pipe",
+		// A service gets what it would get on a machine: without these, keyctl, bpf and netlink are refused.
+		"--capability=all", "--system-call-filter=@keyring", "--system-call-filter=bpf")
+	cmd := exec.Command("sh", args...) //nolint:noctx // it ends by Stop, in order; a context would kill it
+	cmd.Env = append(os.Environ(), "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1")
+	cmd.Stdout, cmd.Stderr = console, console
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "boot machine %q", m.Name)
+	}
+	b := &boot{nspawn: cmd, ended: make(chan struct{})}
+	m.boot = b
+	go func() {
+		_ = cmd.Wait() // how it ended is in the console; that it ended is what counts
+		close(b.ended)
+	}()
+	return nil
+}
+
+// groups are the machine's control groups: one, or one in each hierarchy where
+// the old and the new stand side by side.
+func (m *Machine) groups() []string {
+	const root = "/sys/fs/cgroup"
+	if _, err := os.Stat(root + "/cgroup.controllers"); err == nil {
+		return []string{filepath.Join(root, m.netns)}
+	}
+	return []string{filepath.Join(root, "systemd", m.netns), filepath.Join(root, "unified", m.netns)}
+}
+
+// Command is a command that will run inside the machine, which is on.
+func (m *Machine) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	enter := []string{
+		"-t", fmt.Sprint(m.boot.leader), "-m", "-u", "-i", "-n", "-p", "-C", "-r", "-w", "--",
+		"env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8", name,
+	}
+	return exec.CommandContext(ctx, "nsenter", append(enter, args...)...)
+}
+
+// Exec runs a command inside the machine and is what it wrote to stdout.
+func (m *Machine) Exec(ctx context.Context, name string, args ...string) (string, error) {
+	var says strings.Builder
+	cmd := m.Command(ctx, name, args...)
+	cmd.Stderr = &says
+	out, err := cmd.Output()
+	if err != nil {
+		return string(out), fault.Wrap(fault.Unavailable, err, "on machine %q: %s %q: %s", m.Name, name, args, tail([]byte(says.String())))
+	}
+	return string(out), nil
+}
+
+// Console is the last lines that the machine wrote to its console.
+func (m *Machine) Console() string {
+	text, err := os.ReadFile(filepath.Join(m.dir, "console.log"))
+	if err != nil {
+		return err.Error()
+	}
+	return tail(text)
+}

@@ -1,0 +1,64 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"noxmesh/internal/fault"
+)
+
+// Net is a bridge in a network namespace of its own, and the machines on it.
+// What is to be reached by the machines (a controller under test) runs in that
+// namespace: Command says how.
+type Net struct {
+	Name string // of the namespace
+	dir  string // layers and logs of the machines
+	base string
+	next int // the last part of the next machine's address
+}
+
+// Gateway is the bridge's own address, where whatever runs in the namespace is reached.
+const Gateway = "10.77.0.1"
+
+// first is the last part of the first machine's address; below it is room for
+// what a test puts on the bridge itself.
+const first = 11
+
+// NewNet makes the bridge. Machines on it start from base, and keep their layers
+// below dir, which must not be on an overlay itself. A Net is used by one
+// goroutine at a time.
+func NewNet(ctx context.Context, base, dir string) (*Net, error) {
+	n := &Net{Name: fmt.Sprintf("mesh-%d-%s", os.Getpid(), filepath.Base(dir)), dir: dir, base: base, next: first}
+	for _, args := range [][]string{
+		{"netns", "add", n.Name},
+		{"-n", n.Name, "link", "set", "lo", "up"},
+		{"-n", n.Name, "link", "add", "br0", "type", "bridge"},
+		{"-n", n.Name, "addr", "add", Gateway + "/24", "dev", "br0"},
+		{"-n", n.Name, "link", "set", "br0", "up"},
+	} {
+		if err := run(ctx, "ip", args...); err != nil {
+			return nil, err
+		}
+	}
+	return n, nil
+}
+
+// Command is a command that will run on the bridge, where the machines reach it
+// at Gateway.
+func (n *Net) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", n.Name, name}, args...)...)
+}
+
+// Close removes the bridge. Stop the machines first.
+func (n *Net) Close(ctx context.Context) error { return run(ctx, "ip", "netns", "del", n.Name) }
+
+// run runs a command of the machine that the tests run on.
+func run(ctx context.Context, name string, args ...string) error {
+	if out, err := exec.CommandContext(ctx, name, args...).CombinedOutput(); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "%s %q: %s", name, args, tail(out))
+	}
+	return nil
+}
