@@ -269,6 +269,7 @@ type act struct {
 }
 
 func seen(t *testing.T, keys []string, workers int, slow []int, acts []act) {
+	t.Helper()
 	w := newWorld(keys...)
 	is, saw, looking := map[string]int{}, map[string]int{}, map[string]bool{}
 	spec := w.spec()
