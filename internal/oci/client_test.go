@@ -345,6 +345,7 @@ func TestPullManifestRefusesOtherDocuments(t *testing.T) {
 	}
 	both := []byte(strings.Replace(string(body), `"schemaVersion":2`, `"manifests":[],"schemaVersion":2`, 1))
 	index := []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`)
+	named := []byte(strings.Replace(string(body), MediaManifest, "application/vnd.oci.image.index.v1+json", 1))
 	old := []byte(strings.Replace(string(body), `"schemaVersion":2`, `"schemaVersion":1`, 1))
 	cases := []struct {
 		name, kind string
@@ -358,6 +359,7 @@ func TestPullManifestRefusesOtherDocuments(t *testing.T) {
 		{"called an index", "application/vnd.oci.image.index.v1+json", body, digest, false},
 		{"called nothing", "", body, digest, false},
 		{"an index called a manifest", MediaManifest, index, document.Sum(index), false},
+		{"a manifest that names itself an index", MediaManifest, named, document.Sum(named), false},
 		{"both at once", MediaManifest, both, document.Sum(both), false},
 		{"another version", MediaManifest, old, document.Sum(old), false},
 		{"no end", MediaManifest, bytes.Repeat([]byte(" "), 5<<20), digest, false},
