@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"strings"
@@ -189,7 +190,7 @@ func hostileTables(t testing.TB, v victim) map[string]func(*forged) {
 		"table's size":               func(f *forged) { f.size++ },
 		"bytes after the table":      func(f *forged) { f.tail = []byte("more") },
 		"second table":               func(f *forged) { f.tail = forge(t, nil, 1).bytes() },
-		"bytes before the table":     func(f *forged) { f.rows[2].packed = append(f.rows[2].packed, 0) },
+		"bytes before the table":     func(f *forged) { f.rows[3].packed = append(f.rows[3].packed, 0) },
 		"bytes between frames":       func(f *forged) { f.rows[0].packed = append(f.rows[0].packed, 0) },
 		"frame of no bytes":          func(f *forged) { f.rows[0].length = 0 },
 		"frame of nothing":           func(f *forged) { f.rows[0].plain = 0 },
@@ -211,11 +212,18 @@ func hostileTables(t testing.TB, v victim) map[string]func(*forged) {
 		"bomb to its end":            func(f *forged) { f.replace(0, compress(t, make([]byte, 8<<20))) },
 		"frame shorter than it says": func(f *forged) { f.replace(0, small) },
 		"frame cut off":              func(f *forged) { f.replace(0, f.rows[0].packed[:len(f.rows[0].packed)-3]) },
+		"skippable frame of 4 KiB":   func(f *forged) { f.replace(0, append(bytes.Clone(f.rows[0].packed), skip(4<<10)...)) },
+		"skippable frame of 4 MiB":   func(f *forged) { f.replace(0, append(bytes.Clone(f.rows[0].packed), skip(4<<20)...)) },
 		"two frames, too much":       func(f *forged) { f.replace(0, append(bytes.Clone(f.rows[0].packed), small...)) },
 		// Magic, a descriptor without content size, and a window of 1 GiB.
 		"window of 1 GiB": func(f *forged) { f.replace(0, []byte("\x28\xb5\x2f\xfd\x00\xa0\x01\x00\x00")) },
 		"dictionary":      func(f *forged) { f.replace(0, []byte("\x28\xb5\x2f\xfd\x21\x07\x01\x01\x00\x00")) },
 	}
+}
+
+// skip is a skippable frame with so many bytes in it.
+func skip(n int) []byte {
+	return append(binary.LittleEndian.AppendUint32([]byte("\x50\x2a\x4d\x18"), uint32(n)), make([]byte, n)...)
 }
 
 func TestHostileTables(t *testing.T) {
