@@ -66,6 +66,15 @@ func (c Config) check() error {
 	return nil
 }
 
+// address is what the client library dials; in process it would read a wish for
+// TLS out of one.
+func (c Config) address() string {
+	if c.InProcess != nil {
+		return nats.DefaultURL
+	}
+	return c.URL
+}
+
 // options are those of the client library, with everything on which this
 // package's promises rest.
 func (c Config) options(dial *dialer) ([]nats.Option, error) {

@@ -59,16 +59,16 @@ func Dial(ctx context.Context, c Config) (*Conn, error) {
 		nats.DisconnectErrHandler(conn.disconnected), nats.ReconnectErrHandler(conn.failed),
 		nats.ErrorHandler(conn.complained), nats.ClosedHandler(func(*nats.Conn) { close(conn.closed) }))
 	err = effect.Do("bus.connection.open", func() error {
-		conn.nc, err = nats.Connect(c.URL, options...)
+		conn.nc, err = nats.Connect(c.address(), options...)
 		return err
 	})
 	if err != nil {
 		conn.end()
-		return nil, fault.Wrap(fault.Unavailable, err, "connect to the broker at %q", c.URL)
+		return nil, fault.Wrap(fault.Unavailable, err, "connect to the broker at %q", c.address())
 	}
 	if err := ctx.Err(); err != nil {
 		conn.Close()
-		return nil, fault.Wrap(fault.Unavailable, err, "connect to the broker at %q", c.URL)
+		return nil, fault.Wrap(fault.Unavailable, err, "connect to the broker at %q", c.address())
 	}
 	return conn, nil
 }
