@@ -101,3 +101,19 @@ func (r *Reading) put(p Problem) {
 
 // full reports whether no more problems are taken.
 func (r *Reading) full() bool { return len(r.problems) > problemLimit }
+
+// Take adds the problems of a part that was looked at by itself, which stands at
+// path.
+func (r *Reading) Take(part *Reading, path string) {
+	for _, p := range part.problems {
+		switch {
+		case p.Path == "":
+			p.Path = path
+		case p.Path[0] == '[':
+			p.Path = path + p.Path
+		default:
+			p.Path = path + "." + p.Path
+		}
+		r.put(p)
+	}
+}

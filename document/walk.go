@@ -46,8 +46,9 @@ func walk(r *Reading, t reflect.Type, depth int) bool {
 // value looks at one value of type t. The walk stops where it returns an error.
 func (w *walker) value(t reflect.Type, nullable bool) error {
 	kind, at := w.dec.PeekKind(), startOf(w.dec, w.data)
-	for t != nil && t.Kind() == reflect.Pointer && !own(t) {
-		t = t.Elem()
+	pointer := false
+	for t != nil && t.Kind() == reflect.Pointer {
+		t, pointer = t.Elem(), true
 	}
 	switch {
 	case w.full():
@@ -59,7 +60,7 @@ func (w *walker) value(t reflect.Type, nullable bool) error {
 		return w.any()
 	case kind == 'n' && nullable:
 		return w.read()
-	case kind == 'n' && !readsItself(t):
+	case kind == 'n' && (pointer || !readsItself(t)):
 		w.fault(at, "want "+form(t), "there is null")
 		return w.read()
 	case ownText(t):

@@ -21,13 +21,6 @@ type Source struct {
 	Build     *Build             `json:"build,omitempty"`
 }
 
-// Setting is one thing that an assignment may choose.
-type Setting struct {
-	Type    string `json:"type"`              // "string", "integer", "boolean"
-	Default any    `json:"default,omitempty"` // of that type; a setting without one must be set by each assignment
-	Says    string `json:"says,omitempty"`
-}
-
 // Resource is one thing that the module puts on a machine. In content, path and
 // target, ${settings.NAME}, ${node.name} and ${node.id} are substituted; $${ is
 // a plain ${.

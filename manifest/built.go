@@ -1,0 +1,158 @@
+package manifest
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+
+	mesh "noxmesh"
+	"noxmesh/document"
+	"noxmesh/internal/fault"
+)
+
+// Format is the version of the built manifest's form that this program writes.
+const Format = 1
+
+var (
+	objectID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	platform = regexp.MustCompile(`^[a-z0-9]{1,32}/[a-z0-9]{1,32}$`)
+)
+
+// DecodeBuilt reads a built manifest. The name is the message's, for the errors.
+func DecodeBuilt(name string, data []byte) (Built, error) {
+	f := builtForm()
+	f.Name = name
+	return f.Decode(data)
+}
+
+// Encode is b in its one encoding, the bytes that BuildDigest is the digest of.
+func (b Built) Encode() ([]byte, error) { return builtForm().Encode(b) }
+
+// Check adds to a reading what is wrong with a built manifest that is part of
+// another document.
+func (b Built) Check(r *document.Reading, path string) {
+	if b.Format != Format {
+		r.Fault(path+".format", "want 1", "format %d", b.Format)
+	}
+	inner := document.Look("")
+	checkBuilt(b, inner)
+	r.Take(inner, path)
+}
+
+func builtForm() document.Form[Built] {
+	return document.Form[Built]{
+		Name: "built manifest", Limits: Limits, Speaks: Format, Reader: "this program", Upgrade: "upgrade this program",
+		Later: laterKeys(), Check: checkBuilt,
+	}
+}
+
+func checkBuilt(b Built, r *document.Reading) {
+	c := newChecker(r, b.Settings)
+	c.common(common{b.Module, b.Summary, b.Provides, b.Requires, b.Claims, b.Settings})
+	things := make([]thing, len(b.Resources))
+	for i, x := range b.Resources {
+		things[i] = x.thing()
+		at := document.At("resources", i)
+		if x.Digest != "" && !x.Digest.Valid() {
+			c.Fault(at+".digest", wantDigest, "%q is not a digest", short(string(x.Digest)))
+		}
+		if x.Size < 0 || x.Size > 0 && x.Digest == "" {
+			c.Fault(at+".size", "want the size of what the digest is of", "size %d", x.Size)
+		}
+		if x.Type == typeArchive && x.Size != 0 {
+			c.Fault(at+".size", "take it out", "size does not belong to a resource of type archive")
+		}
+	}
+	c.things(things)
+	c.provenance(b.Built)
+}
+
+const wantDigest = "want sha256: and 64 lower-case hexadecimal digits"
+
+func (x BuiltResource) thing() thing {
+	f, _ := fieldsOf(x.Type)
+	return thing{
+		id: x.ID, kind: x.Type, path: x.Path, must: f.built, mode: x.Mode, content: x.Content, target: x.Target,
+		has: map[string]bool{
+			"mode": x.Mode != "", "content": x.Content != nil, "target": x.Target != "", "digest": x.Digest != "",
+		},
+	}
+}
+
+func (c *checker) provenance(p Provenance) {
+	if !objectID.MatchString(p.Commit) {
+		c.Fault("built.commit", "want 40 or 64 lower-case hexadecimal digits", "%q is not a commit", short(p.Commit))
+	}
+	if !objectID.MatchString(p.Tree) {
+		c.Fault("built.tree", "want 40 or 64 lower-case hexadecimal digits", "%q is not a tree", short(p.Tree))
+	}
+	if !platform.MatchString(p.Platform) {
+		c.Fault("built.platform", "want OS/ARCH, as linux/amd64", "%q is not a platform", short(p.Platform))
+	}
+	CheckClosure(p.Closure, "built.closure", c.Reading)
+}
+
+// CheckClosure adds to a reading what is wrong with an input closure: it is
+// sorted and each input is there once, so that two equal closures are equal.
+func CheckClosure(closure []Input, path string, r *document.Reading) {
+	for i, in := range closure {
+		at := document.At(path, i)
+		if !mesh.ValidModuleName(in.Module) {
+			r.Fault(at+".module", wantName, "%q is not the name of a module", short(in.Module))
+		}
+		if !mesh.ValidModuleName(in.Artifact) {
+			r.Fault(at+".artifact", wantName, "%q is not the name of an artifact", short(in.Artifact))
+		}
+		if !in.Digest.Valid() {
+			r.Fault(at+".digest", wantDigest, "%q is not a digest", short(string(in.Digest)))
+		}
+		if i > 0 && in.Compare(closure[i-1]) <= 0 {
+			r.Fault(at, "sort by module, artifact and digest, each once", "it does not come after the input before it")
+		}
+	}
+}
+
+// Compare is the order of a closure: module, artifact, digest.
+func (in Input) Compare(other Input) int {
+	return cmp.Or(cmp.Compare(in.Module, other.Module), cmp.Compare(in.Artifact, other.Artifact), cmp.Compare(in.Digest, other.Digest))
+}
+
+// Resolved is what a build made of one resource: the bytes of a file, or an
+// archive by its index.
+type Resolved struct {
+	Digest document.Digest
+	Size   int64 // of a file
+}
+
+// Derive is the built manifest of a source: each artifact and each file that it
+// names by where it is becomes a digest, and build is gone. Resolved has one
+// entry for each resource with an artifact or a from, by its id.
+func Derive(src Source, prov Provenance, resolved map[string]Resolved) (Built, error) {
+	prov.Closure = append([]Input{}, prov.Closure...)
+	slices.SortFunc(prov.Closure, Input.Compare)
+	prov.Closure = slices.Compact(prov.Closure)
+	b := Built{
+		Format: Format, Module: src.Module, Summary: src.Summary, Provides: src.Provides, Requires: src.Requires,
+		Claims: src.Claims, Settings: src.Settings, Built: prov,
+	}
+	for _, x := range src.Resources {
+		y := BuiltResource{ID: x.ID, Type: x.Type, Path: x.Path, Mode: x.Mode, Content: x.Content, Target: x.Target}
+		if x.From != "" || x.Artifact != "" {
+			made, ok := resolved[x.ID]
+			if !ok {
+				return Built{}, fault.New(fault.Broken, "derive the manifest of %q: nothing was made for resource %q", src.Module, x.ID)
+			}
+			y.Digest, y.Size = made.Digest, made.Size
+			if x.Type == typeArchive {
+				y.Size = 0 // a compressed size has no part in an identity
+			}
+		}
+		b.Resources = append(b.Resources, y)
+	}
+	inner := document.Look("built manifest")
+	checkBuilt(b, inner)
+	if err := inner.Err(); err != nil {
+		return Built{}, fault.Wrap(fault.Broken, err, "derive the manifest of %q", src.Module)
+	}
+	return b, nil
+}

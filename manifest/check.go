@@ -1,0 +1,213 @@
+package manifest
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	mesh "noxmesh"
+	"noxmesh/document"
+)
+
+// ContentLimit is the largest content that stands in a manifest: what travels
+// inside a declaration.
+const ContentLimit = 64 << 10
+
+// saysLimit is the longest line for people, in bytes.
+const saysLimit = 1 << 10
+
+const wantName = "want lower-case letters, digits and inner hyphens, at most 63"
+
+var (
+	settingName = regexp.MustCompile(`^[a-z]([a-z0-9_-]{0,61}[a-z0-9])?$`)
+	octalMode   = regexp.MustCompile(`^0[0-7]{3}$`)
+)
+
+// common is what the two forms share.
+type common struct {
+	module             string
+	summary            string
+	provides, requires []string
+	claims             []string
+	settings           map[string]Setting
+}
+
+// A checker adds to a reading what is wrong with a manifest.
+type checker struct {
+	*document.Reading
+	names []string // what a template may name
+}
+
+func newChecker(r *document.Reading, settings map[string]Setting) *checker {
+	c := &checker{r, []string{"node.id", "node.name"}}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		c.names = append(c.names, "settings."+name)
+	}
+	return c
+}
+
+func (c *checker) common(m common) {
+	if !mesh.ValidModuleName(m.module) {
+		c.Fault("module", wantName, "%q is not the name of a module", short(m.module))
+	}
+	c.line("summary", m.summary)
+	c.nameList("provides", m.provides)
+	c.nameList("requires", m.requires)
+	for i, claim := range m.claims {
+		path := document.At("claims", i)
+		c.claim(path, claim)
+		if slices.Contains(m.claims[:i], claim) {
+			c.Fault(path, "take one of them out", "%q is claimed twice", short(claim))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.settings)) {
+		c.setting(name, m.settings[name])
+	}
+}
+
+func (c *checker) nameList(path string, names []string) {
+	for i, name := range names {
+		if !mesh.ValidModuleName(name) {
+			c.Fault(document.At(path, i), wantName, "%q is not a name", short(name))
+		}
+		if slices.Contains(names[:i], name) {
+			c.Fault(document.At(path, i), "take one of them out", "%q is there twice", short(name))
+		}
+	}
+}
+
+// line checks a sentence for people.
+func (c *checker) line(path, text string) {
+	if len(text) > saysLimit {
+		c.Fault(path, "want at most "+strconv.Itoa(saysLimit), "%d bytes", len(text))
+	}
+	if why := document.BadName(text); why != "" && len(text) <= saysLimit {
+		c.Fault(path, "want one line of plain text", "it %s", why)
+	}
+}
+
+// claim checks "tcp:8080", "udp:53" and "name:board", of which the part behind
+// the colon may come from a setting.
+func (c *checker) claim(path, claim string) {
+	const want = "want tcp:PORT, udp:PORT or name:NAME"
+	kind, rest, _ := strings.Cut(claim, ":")
+	if kind != "tcp" && kind != "udp" && kind != "name" {
+		c.Fault(path, want, "%q is not a claim", short(claim))
+		return
+	}
+	names, ok := c.template(path, rest)
+	switch {
+	case !ok:
+	case len(names) > 0:
+		if text := placeholders(rest, ""); kind == "name" && text != "" && !mesh.ValidModuleName(strings.Trim(text, "-")) {
+			c.Fault(path, want, "%q is not a claim", short(claim))
+		} else if kind != "name" && strings.Trim(text, "0123456789") != "" {
+			c.Fault(path, want, "%q is not a claim", short(claim))
+		}
+	case kind == "name" && !mesh.ValidModuleName(rest):
+		c.Fault(path, wantName, "%q is not a name", short(rest))
+	case kind != "name" && !port(rest):
+		c.Fault(path, "want a number from 1 to 65535", "%q is not a port", short(rest))
+	}
+}
+
+func port(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0 && strconv.FormatUint(n, 10) == s
+}
+
+func (c *checker) setting(name string, s Setting) {
+	path := document.Join("settings", name)
+	if !settingName.MatchString(name) {
+		c.FaultKey(path, "want lower-case letters, digits, inner hyphens and underscores, a letter first, at most 63", "%q is not the name of a setting", short(name))
+	}
+	c.line(document.Join(path, "says"), s.Says)
+	if s.Type != StringSetting && s.Type != IntegerSetting && s.Type != BooleanSetting {
+		c.Fault(document.Join(path, "type"), "want string, integer or boolean", "%q is not the type of a setting", short(s.Type))
+		return
+	}
+	if s.Default == nil {
+		return
+	}
+	if s.Default.Type() != s.Type {
+		c.Fault(document.Join(path, "default"), "want "+article(s.Type)+" "+s.Type, "the default is %s %s", article(s.Default.Type()), s.Default.Type())
+	} else if len(s.Default.Text()) > saysLimit {
+		c.Fault(document.Join(path, "default"), "want at most "+strconv.Itoa(saysLimit), "%d bytes", len(s.Default.Text()))
+	}
+}
+
+func article(word string) string {
+	if word == IntegerSetting {
+		return "an"
+	}
+	return "a"
+}
+
+// template checks that text names only what there is.
+func (c *checker) template(path, text string) (names []string, ok bool) {
+	names, err := Names(text)
+	if err != nil {
+		c.Fault(path, "close it with }, or write $${ for a plain ${", "%s", err)
+		return nil, false
+	}
+	ok = true
+	for _, name := range names {
+		if !slices.Contains(c.names, name) {
+			c.Fault(path, "the names here are "+strings.Join(c.names, ", "), "nothing is called ${%s}", short(name))
+			ok = false
+		}
+	}
+	return names, ok
+}
+
+// absolute checks the path of a thing on a machine: clean with whatever stands
+// in the places of its names.
+func (c *checker) absolute(path, text string) {
+	if _, ok := c.template(path, text); !ok {
+		return
+	}
+	if why := document.BadPath(placeholders(text, "x")); why != "" {
+		c.Fault(path, "want a clean absolute path below /, as /opt/site", "%q %s", short(text), why)
+	}
+}
+
+// relative checks the path of something in the module's folder.
+func (c *checker) relative(path, text string) {
+	if why := document.BadRelative(text); why != "" {
+		c.Fault(path, "want a clean path below the module's folder, as dist/site", "%q %s", short(text), why)
+	}
+}
+
+func (c *checker) mode(path, mode string) {
+	if !octalMode.MatchString(mode) {
+		c.Fault(path, "want four octal digits of at most 0777, as 0644", "%q is not a mode", short(mode))
+	}
+}
+
+// placeholders is the template with this in the places of its names.
+func placeholders(template, instead string) string {
+	pieces, err := cut(template)
+	if err != nil {
+		return template
+	}
+	var b strings.Builder
+	for _, p := range pieces {
+		if p.name != "" {
+			b.WriteString(instead)
+		}
+		b.WriteString(p.text)
+	}
+	return b.String()
+}
+
+// short is text as it is shown in a problem.
+func short(s string) string {
+	const longest = 80
+	if utf8.RuneCountInString(s) <= longest {
+		return s
+	}
+	return string([]rune(s)[:longest]) + "…"
+}

@@ -1,0 +1,69 @@
+package manifest
+
+import (
+	"slices"
+	"strings"
+)
+
+// The types of resource that a manifest may have.
+const (
+	typeFile      = "file"
+	typeDirectory = "directory"
+	typeLink      = "link"
+	typeArchive   = "archive"
+)
+
+// fields is what belongs to a resource of each type besides id, type and path.
+// A field that does not belong is refused: it would do nothing. Of several
+// names with | between them there is exactly one.
+type fields struct {
+	source, built []string // must be there
+	may           []string
+}
+
+func fieldsOf(resourceType string) (fields, bool) {
+	table := map[string]fields{
+		typeFile:      {source: []string{"content|from"}, built: []string{"content|digest"}, may: []string{"mode", "size"}},
+		typeDirectory: {may: []string{"mode"}},
+		typeLink:      {source: []string{"target"}, built: []string{"target"}},
+		typeArchive:   {source: []string{"artifact"}, built: []string{"digest"}},
+	}
+	f, ok := table[resourceType]
+	return f, ok
+}
+
+func resourceTypes() []string { return []string{typeFile, typeDirectory, typeLink, typeArchive} }
+
+// laterType is what a later version can put on a machine or make.
+func laterType(t string) (says string, later bool) {
+	if slices.Contains([]string{"package", "service", "check", "container"}, t) {
+		return "this version has no resources of type \"" + t + "\" yet", true
+	}
+	return "", false
+}
+
+func laterArtifact(t string) (says string, later bool) {
+	if slices.Contains([]string{"image", "package", "library"}, t) {
+		return "this version makes no artifacts of type \"" + t + "\" yet", true
+	}
+	return "", false
+}
+
+// laterKeys are the keys that a manifest of a later version may have.
+func laterKeys() map[string]string {
+	table := map[string]string{
+		"instances":    "this version has no instances yet",
+		"grants":       "this version has no grants yet",
+		"capabilities": "this version has no capabilities yet",
+		"lab":          "this version has no lab yet",
+		"build.in":     "this version chooses no image to build in yet",
+	}
+	for _, of := range []struct{ resource, keys string }{
+		{"service", "unit state restart_on"}, {"check", "http tcp status"}, {"package", "package version"},
+	} {
+		for key := range strings.FieldsSeq(of.keys) {
+			table["resources[]."+key] = "this version has no resources of type \"" + of.resource + "\" yet"
+		}
+	}
+	return table
+}

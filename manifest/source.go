@@ -1,0 +1,128 @@
+package manifest
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	mesh "noxmesh"
+	"noxmesh/document"
+	"noxmesh/internal/fault"
+)
+
+// DecodeSource reads a module.json as it stands in a repository. The name is
+// the file's, for the errors.
+func DecodeSource(name string, data []byte) (Source, error) {
+	f := sourceForm()
+	f.Name = name
+	return f.Decode(data)
+}
+
+// Encode is s in its one encoding.
+func (s Source) Encode() ([]byte, error) { return sourceForm().Encode(s) }
+
+func sourceForm() document.Form[Source] {
+	return document.Form[Source]{Name: Name, Limits: Limits, Later: laterKeys(), Check: checkSource}
+}
+
+func checkSource(s Source, r *document.Reading) {
+	c := newChecker(r, s.Settings)
+	c.common(common{s.Module, s.Summary, s.Provides, s.Requires, s.Claims, s.Settings})
+	things := make([]thing, len(s.Resources))
+	for i, x := range s.Resources {
+		things[i] = x.thing()
+		at := document.At("resources", i)
+		if x.From == "." {
+			c.Fault(at+".from", "want the path of a file below the module's folder", "it is the folder itself")
+		} else if x.From != "" {
+			c.relative(at+".from", x.From)
+		}
+		if x.Artifact != "" && !s.makes(x.Artifact) {
+			c.Fault(at+".artifact", wantArtifact(s.Build), "%q is not made by build.artifacts", short(x.Artifact))
+		}
+	}
+	c.things(things)
+	if s.Build != nil {
+		c.build(*s.Build, s.Resources)
+	}
+}
+
+func (x Resource) thing() thing {
+	f, _ := fieldsOf(x.Type)
+	return thing{
+		id: x.ID, kind: x.Type, path: x.Path, must: f.source, mode: x.Mode, content: x.Content, target: x.Target,
+		has: map[string]bool{
+			"mode": x.Mode != "", "content": x.Content != nil, "from": x.From != "",
+			"target": x.Target != "", "artifact": x.Artifact != "",
+		},
+	}
+}
+
+func (s Source) makes(artifact string) bool {
+	if s.Build == nil {
+		return false
+	}
+	_, ok := s.Build.Artifacts[artifact]
+	return ok
+}
+
+func wantArtifact(b *Build) string {
+	if b == nil || len(b.Artifacts) == 0 {
+		return "say under build.artifacts what it is"
+	}
+	return "the artifacts are " + strings.Join(slices.Sorted(maps.Keys(b.Artifacts)), ", ")
+}
+
+func (c *checker) build(b Build, resources []Resource) {
+	c.commands("build.run", b.Run)
+	c.commands("build.test", b.Test)
+	for _, name := range slices.Sorted(maps.Keys(b.Artifacts)) {
+		path := document.Join("build.artifacts", name)
+		if !mesh.ValidModuleName(name) {
+			c.FaultKey(path, wantName, "%q is not the name of an artifact", short(name))
+		}
+		if !slices.ContainsFunc(resources, func(x Resource) bool { return x.Artifact == name }) {
+			c.FaultKey(path, "name it in a resource of type archive, or take it out", "no resource puts the artifact %q on a machine", short(name))
+		}
+		a := b.Artifacts[name]
+		if says, later := laterArtifact(a.Type); later {
+			c.Fault(path+".type", "want archive", "%s", says)
+		} else if a.Type != typeArchive {
+			c.Fault(path+".type", "want archive", "%q is not the type of an artifact", short(a.Type))
+		}
+		c.relative(path+".path", a.Path)
+	}
+}
+
+// commands checks lists of words: each is run as it is, by no shell.
+func (c *checker) commands(path string, commands [][]string) {
+	for i, words := range commands {
+		at := document.At(path, i)
+		if len(words) == 0 {
+			c.Fault(at, `want the program and its words, as ["make", "site"]`, "the command is empty")
+			continue
+		}
+		if words[0] == "" {
+			c.Fault(document.At(at, 0), "want the name of a program", "the first word is empty")
+		}
+		for j, word := range words {
+			if strings.ContainsRune(word, 0) {
+				c.Fault(document.At(at, j), "take it out", "the word holds a zero byte")
+			}
+		}
+	}
+}
+
+// CheckFolder refuses what could not be a module's folder in its repository;
+// empty is the repository's root.
+func CheckFolder(folder string) error {
+	if folder == "" {
+		return nil
+	}
+	if why := document.BadRelative(folder); why != "" || folder == "." {
+		return fault.New(fault.Invalid, "folder %q %s", folder, cmp.Or(why, "is the root")).
+			With("write it relative to the repository's root, as services/board; leave it out for the root")
+	}
+	return nil
+}

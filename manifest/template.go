@@ -1,0 +1,83 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"noxmesh/internal/fault"
+)
+
+// A piece of a template: text that stays, or the name of what is put there.
+type piece struct {
+	text string
+	name string // empty for text
+}
+
+// cut takes a template apart. "${" begins a name, "$${" is a plain "${", and any
+// other dollar is itself.
+func cut(template string) ([]piece, error) {
+	var out []piece
+	var text strings.Builder
+	for rest := template; rest != ""; {
+		switch {
+		case strings.HasPrefix(rest, "$${"):
+			text.WriteString("${")
+			rest = rest[len("$${"):]
+		case strings.HasPrefix(rest, "${"):
+			name, after, closed := strings.Cut(rest[len("${"):], "}")
+			if !closed {
+				return nil, fault.New(fault.Invalid, "a ${ is not closed").With("close it with }, or write $${ for a plain ${")
+			}
+			out = append(out, piece{text: text.String()}, piece{name: name})
+			text.Reset()
+			if name == "" {
+				return nil, fault.New(fault.Invalid, "a ${} has no name").With("write $${} for a plain ${}")
+			}
+			rest = after
+		default:
+			text.WriteByte(rest[0])
+			rest = rest[1:]
+		}
+	}
+	return append(out, piece{text: text.String()}), nil
+}
+
+// Names is what the template names, in order, each once: "settings.port",
+// "node.name".
+func Names(template string) ([]string, error) {
+	pieces, err := cut(template)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, p := range pieces {
+		if p.name != "" && !slices.Contains(names, p.name) {
+			names = append(names, p.name)
+		}
+	}
+	return names, nil
+}
+
+// Fill is the template with the values in the places of their names. It is done
+// once: a value that looks like a template stays as it is.
+func Fill(template string, values map[string]string) (string, error) {
+	pieces, err := cut(template)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, p := range pieces {
+		if p.name == "" {
+			b.WriteString(p.text)
+			continue
+		}
+		value, ok := values[p.name]
+		if !ok {
+			return "", fault.New(fault.Invalid, "nothing is called ${%s}", p.name).
+				With("the names here are %s", strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+		}
+		b.WriteString(value)
+	}
+	return b.String(), nil
+}
