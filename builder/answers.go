@@ -23,7 +23,7 @@ type kept struct {
 }
 
 // requestPattern is what a request's id looks like: it becomes a file's name.
-var requestPattern = regexp.MustCompile(`^[0-9a-f]{32}$`) //nolint:gochecknoglobals // a constant pattern
+var requestPattern = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // keep puts an answer on the disk, its log first: what has an answer is whole.
 func (s state) keep(k kept) error {

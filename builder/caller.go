@@ -29,7 +29,7 @@ const (
 // caller speaks with the controller, and believes only what its declare keys signed.
 type caller struct {
 	link  Link
-	me    identity
+	me    member
 	state state
 
 	mu   sync.Mutex // guards keys

@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"strings"
 
-	mesh "noxmesh/identity"
+	"noxmesh/identity"
 	"noxmesh/internal/fault"
 )
 
@@ -109,7 +109,7 @@ func parse(args []string, c *Config) (verb string, rest []string, err error) {
 func perform(ctx context.Context, verb string, rest []string, c Config, out io.Writer) error {
 	switch verb {
 	case "join":
-		token, err := mesh.ParseToken(rest[0])
+		token, err := identity.ParseToken(rest[0])
 		if err != nil {
 			return err
 		}

@@ -36,9 +36,9 @@ func environment(format string, args ...any) *ending {
 
 // Why a build's context ended. Any other cause is the builder's own end, and no answer.
 var (
-	errTimeLimit = errors.New("time limit")       //nolint:gochecknoglobals // a constant error
-	errTreeLimit = errors.New("tree limit")       //nolint:gochecknoglobals // a constant error
-	errDiskFull  = errors.New("the disk is full") //nolint:gochecknoglobals // a constant error
+	errTimeLimit = errors.New("time limit")
+	errTreeLimit = errors.New("tree limit")
+	errDiskFull  = errors.New("the disk is full")
 )
 
 // stopped is the controller's word that a build must end.

@@ -149,7 +149,7 @@ func (o *order) readManifest() error {
 	if err != nil {
 		return fault.Add(err, "read the manifest")
 	}
-	o.manifest, err = decodeSource(data)
+	o.manifest, err = manifest.DecodeSource(manifest.Name, data)
 	if err != nil {
 		return err
 	}

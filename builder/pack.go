@@ -15,6 +15,7 @@ import (
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci"
+	"noxmesh/manifest"
 )
 
 // maxFile bounds one file that a resource takes from the repository; what is
@@ -23,8 +24,8 @@ const maxFile = 256 << 20
 
 // packed is what a build made, beside the tree and out of the sandbox's reach.
 type packed struct {
-	files    map[string]fileMade        // by the path in from
-	archives map[string]document.Digest // by the artifact's name: its index
+	files    map[string]manifest.Resolved // by the path in from
+	archives map[string]document.Digest   // by the artifact's name: its index
 	where    build.Where
 	blobs    []blob // in the order in which they are published
 }
@@ -42,7 +43,7 @@ type blob struct {
 // them: a command that ran later has no part in them.
 func (o *order) keepFiles() error {
 	o.packed = packed{
-		files:    map[string]fileMade{},
+		files:    map[string]manifest.Resolved{},
 		archives: map[string]document.Digest{},
 		where:    build.Where{Blobs: map[document.Digest]int64{}, Archives: map[document.Digest]build.Packed{}},
 	}
@@ -66,7 +67,7 @@ func (o *order) keepFiles() error {
 		if err != nil {
 			return err
 		}
-		o.packed.files[r.From] = fileMade{Digest: b.digest, Size: b.size}
+		o.packed.files[r.From] = manifest.Resolved{Digest: b.digest, Size: b.size}
 		o.packed.where.Blobs[b.digest] = b.size
 	}
 	return nil
@@ -146,6 +147,21 @@ func (o *order) keepArchive(name string, index archive.Index, body blob) error {
 	o.packed.blobs = append(o.packed.blobs, body)
 	o.packed.where.Archives[id] = build.Packed{Index: listed.digest, IndexSize: listed.size, Blob: body.digest, Size: body.size}
 	return nil
+}
+
+// derive is the built manifest of what was packed.
+func (o *order) derive() (manifest.Built, error) {
+	resolved := map[string]manifest.Resolved{}
+	for _, r := range o.manifest.Resources {
+		switch {
+		case r.From != "":
+			resolved[r.ID] = o.packed.files[r.From]
+		case r.Artifact != "":
+			resolved[r.ID] = manifest.Resolved{Digest: o.packed.archives[r.Artifact]}
+		}
+	}
+	q := o.request
+	return manifest.Derive(o.manifest, manifest.Provenance{Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure}, resolved)
 }
 
 // openFolder opens a folder of the tree for reading. A link may lead to it, but

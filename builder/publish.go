@@ -19,7 +19,7 @@ func (o *order) publish(ctx context.Context, result *made) error {
 	if result.manifest, err = o.derive(); err != nil {
 		return err
 	}
-	body, err := document.Canonical(result.manifest)
+	body, err := result.manifest.Encode()
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 	if err := s.sweep(); err != nil {
 		return nil, err
 	}
-	me, keys, err := s.identity()
+	me, keys, err := s.member()
 	if err != nil {
 		return nil, err
 	}

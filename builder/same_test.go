@@ -200,7 +200,7 @@ true
 		t.Fatalf("%s %s: %s", a.Outcome, a.Step, a.Why)
 	}
 	s := state{rig.config.State}
-	me, _, err := s.identity()
+	me, _, err := s.member()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,12 +65,21 @@ func (s *sandbox) run(ctx context.Context, c command) (int, error) {
 		return 0, fault.Wrap(fault.Unavailable, err, "make a sandbox")
 	}
 	defer read.Close()
+	files := []*os.File{write}
+	calls, err := filterFile()
+	if err != nil {
+		return 0, errors.Join(err, write.Close())
+	}
+	if calls != nil {
+		defer calls.Close()
+		files = append(files, calls)
+	}
 	last := &lastBytes{w: c.out}
-	cmd := exec.CommandContext(ctx, s.program, s.args(c)...)
+	cmd := exec.CommandContext(ctx, s.program, s.args(c, calls != nil)...)
 	cmd.Env = []string{}
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = last, last
-	cmd.ExtraFiles = []*os.File{write}
+	cmd.ExtraFiles = files
 	cmd.WaitDelay = settleTime
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true}
 	err = effect.Do("builder.command.run", func() error {
@@ -186,13 +195,16 @@ ulimit -u "$4" || ulimit -p "$4"
 shift 4
 exec "$@"`
 
-func (s *sandbox) args(c command) []string {
+func (s *sandbox) args(c command, filtered bool) []string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	size := number(s.limits.Temporary)
 	a := []string{"--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL",
-		"--uid", "1000", "--gid", "1000", "--hostname", "build", "--json-status-fd", "3"}
+		"--uid", "1000", "--gid", "1000", "--hostname", "build", "--json-status-fd", "3"} // 3 and 4 are run's extra files
 	if s.noUserns {
 		a = append(a, "--disable-userns")
+	}
+	if filtered {
+		a = append(a, "--seccomp", "4")
 	}
 	a = append(a, systemMounts()...)
 	a = append(a, s.etcMounts()...)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // testWorkshop is a workshop where the sandbox's user can reach it: t.TempDir
@@ -75,6 +78,8 @@ func TestSandboxHoldsWhatACommandTries(t *testing.T) {
 		"metadata address":            `perl -MIO::Socket::INET -e 'exit !IO::Socket::INET->new(PeerAddr=>"169.254.169.254:80",Timeout=>2)'`,
 		"another interface":           `test "$(grep -c : /proc/net/dev)" -gt 1`,
 		"root of process 1":           `ls /proc/1/root/var || ls /proc/1/root/root`,
+		"kernel keys":                 `perl -e 'exit(syscall(` + strconv.Itoa(unix.SYS_ADD_KEY) + `, my $t="user", my $n="x", my $v="y", 1, -3) < 0)'`,
+		"io_uring":                    `perl -e 'exit(syscall(` + strconv.Itoa(unix.SYS_IO_URING_SETUP) + `, 1, my $p="\0"x200) < 0)'`,
 		"mount":                       `mount -t tmpfs none /tmp`,
 		"bind mount":                  `mount --bind /tmp /usr`,
 		"new user space":              `unshare -U true`,

@@ -17,7 +17,7 @@ func Status(c Config, out io.Writer) error {
 	if _, err := os.Stat(s.dir); err != nil {
 		return fault.Wrap(fault.NotFound, err, "read the state folder %q", s.dir).With("mesh-builder join TOKEN makes it")
 	}
-	me, keys, err := s.identity()
+	me, keys, err := s.member()
 	if err != nil {
 		return err
 	}

@@ -11,15 +11,15 @@ import (
 
 	"noxmesh/delivery/build"
 	"noxmesh/document"
-	mesh "noxmesh/identity"
+	"noxmesh/identity"
 	"noxmesh/internal/bus"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/link"
 )
 
-// identity is who a builder is in its mesh. It never prints its keys.
-type identity struct {
+// member is who a builder is in its mesh. It never prints its keys.
+type member struct {
 	Mesh    string
 	Builder string
 	Name    string
@@ -27,7 +27,7 @@ type identity struct {
 
 	key    link.Key
 	nats   bus.Seed
-	secret mesh.Secret // for the registry
+	secret identity.Secret // for the registry
 	joined joined
 }
 
@@ -64,7 +64,7 @@ func stateLimits() document.Limits { return document.Limits{Bytes: 128 << 10, De
 
 // Join lets this builder into the mesh that the token names, and keeps what it
 // said. A join that was cut off can be tried again while the token lasts.
-func Join(ctx context.Context, c Config, token mesh.Token) error {
+func Join(ctx context.Context, c Config, token identity.Token) error {
 	s, err := openState(c.State)
 	if err != nil {
 		return err
@@ -86,8 +86,8 @@ func Join(ctx context.Context, c Config, token mesh.Token) error {
 	if err != nil {
 		return err
 	}
-	a, err := mesh.Join(ctx, token, mesh.JoinRequest{
-		Kind: mesh.KindBuilder, Name: machineName(), Sign: key.Public(), Nats: public, Version: c.Version, Speaks: []int{build.Format},
+	a, err := identity.Join(ctx, token, identity.JoinRequest{
+		Kind: identity.KindBuilder, Name: machineName(), Sign: key.Public(), Nats: public, Version: c.Version, Speaks: []int{build.Format},
 	})
 	if err != nil {
 		return err
@@ -185,21 +185,21 @@ func (s state) followKeys(keys link.Envelope) error {
 	return s.keepJoined(j)
 }
 
-// identity is who this builder is, and the key document that it holds.
-func (s state) identity() (identity, link.Keys, error) {
+// member is who this builder is, and the key document that it holds.
+func (s state) member() (member, link.Keys, error) {
 	j, err := s.joined()
 	if err != nil {
-		return identity{}, link.Keys{}, err
+		return member{}, link.Keys{}, err
 	}
 	keys, err := link.VerifyKeys(j.Keys, j.Root, link.Keys{Mesh: j.Mesh})
 	if err != nil {
-		return identity{}, link.Keys{}, err
+		return member{}, link.Keys{}, err
 	}
 	key, seed, err := s.keys()
 	if err != nil {
-		return identity{}, link.Keys{}, err
+		return member{}, link.Keys{}, err
 	}
-	return identity{j.Mesh, j.ID, j.Name, j.Root, key, seed, mesh.SecretFrom(j.RegistrySecret), j}, keys, nil
+	return member{j.Mesh, j.ID, j.Name, j.Root, key, seed, identity.SecretFrom(j.RegistrySecret), j}, keys, nil
 }
 
 // count is the next number of a question. It only ever goes up: so an answer is

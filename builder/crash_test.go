@@ -1,0 +1,176 @@
+//go:build meshcrash
+
+package builder
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"noxmesh/delivery/build"
+	"noxmesh/internal/fault"
+)
+
+const crashVariable = "MESH_TEST_CRASH_BUILDER"
+
+// overHTTP is the link of a builder in a process of its own.
+type overHTTP struct{ url string }
+
+func (l overHTTP) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url+"/"+subject, bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fault.Wrap(fault.Unavailable, err, "ask")
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fault.New(fault.Unavailable, "%s", body)
+	}
+	return body, err
+}
+
+type mortal struct {
+	Config Config
+	Link   string
+}
+
+// Kill the builder before and after each of its effects, and let each effect
+// meet a full disk: run again, it answers, and what it answers is there whole.
+func TestABuilderIsKilledAnywhere(t *testing.T) {
+	if text := os.Getenv(crashVariable); text != "" {
+		live(t, text)
+		return
+	}
+	needsSandbox(t)
+	effects := filepath.Join(t.TempDir(), "effects")
+	sweepOne(t, "MESH_EFFECTS="+effects)
+	list, err := os.ReadFile(effects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	points := strings.Fields(string(list))
+	for _, want := range []string{
+		"builder.workshop.make#1", "builder.command.run#1", "builder.archive.pack#1", "builder.blob.push#1",
+		"builder.manifest.push#1", "builder.answer.keep#1", "builder.answer.send#1", "builder.answer.drop#1",
+	} {
+		if !slices.Contains(points, want) {
+			t.Errorf("the sweep does not come to %s", want)
+		}
+	}
+	for _, point := range points {
+		for _, how := range []string{"MESH_CRASH=" + point + ":before", "MESH_CRASH=" + point + ":after", "MESH_FAIL=" + point + ":ENOSPC"} {
+			t.Run(how, func(t *testing.T) { sweepOne(t, how) })
+		}
+	}
+}
+
+func sweepOne(t *testing.T, how string) {
+	t.Helper()
+	repo, rig := newRepository(t), newRig(t)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, err := io.ReadAll(r.Body)
+		if err == nil {
+			data, err = rig.controller.Request(r.Context(), strings.TrimPrefix(r.URL.Path, "/"), data)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write(data)
+	}))
+	defer server.Close()
+	q := repo.request(repo.commit(site(nil)), "")
+	rig.ask(q)
+	crash := strings.HasPrefix(how, "MESH_CRASH=")
+	killed := run(t, rig.config, server.URL, how)
+	if crash && !killed {
+		t.Errorf("it was not killed")
+	}
+	first, answered := rig.controller.answers[q.ID]
+	if !answered || first.Outcome != build.OutcomeBuilt {
+		if answered && first.Outcome != build.OutcomeEnvironment {
+			t.Errorf("a full disk became %s at %s: %s", first.Outcome, first.Step, first.Why)
+		}
+		rig.ask(q) // the lease ran out
+	}
+	run(t, rig.config, server.URL, "")
+	a := rig.controller.answers[q.ID]
+	if a.Outcome != build.OutcomeBuilt || a.Tests != build.TestsPassed {
+		t.Fatalf("%s at %s: %s", a.Outcome, a.Step, a.Why)
+	}
+	checkPublished(t, rig.registry, a)
+	if first.Build != "" && first.Build != a.Build {
+		t.Errorf("two answers differ: %s and %s", first.Build, a.Build)
+	}
+	var left []string
+	for _, dir := range []string{rig.config.State, filepath.Join(rig.config.State, "answers")} {
+		all, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range all {
+			left = append(left, e.Name())
+		}
+	}
+	if want := []string{"answers", countFile, "git", ownFile, joinedFile, "lock"}; !slices.Equal(left, want) {
+		t.Errorf("the state has %v, want %v", left, want)
+	}
+}
+
+// run runs a builder in a process of its own and reports whether it was killed.
+func run(t *testing.T, c Config, url, variable string) bool {
+	t.Helper()
+	c.Log = nil
+	text, err := json.Marshal(mortal{c, url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^TestABuilderIsKilledAnywhere$", "-test.count=1")
+	cmd.Env = append(os.Environ(), crashVariable+"="+string(text), variable)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		return true
+	}
+	if err != nil && !strings.HasPrefix(variable, "MESH_FAIL=") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// live is the builder: a few turns, as far as it gets.
+func live(t *testing.T, text string) {
+	var m mortal
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatal(err)
+	}
+	m.Config.Log = testLog(t)
+	b, closeAll, err := open(t.Context(), m.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.caller.link = overHTTP{m.Link}
+	for range 3 {
+		if err := b.turn(t.Context()); err != nil {
+			t.Log(err)
+		}
+	}
+	if err := closeAll(); err != nil {
+		t.Log(err)
+	}
+}
