@@ -10,7 +10,9 @@ import (
 	"noxmesh/manifest"
 )
 
-func at(minutes int) time.Time { return time.Unix(1_800_000_000, 0).Add(time.Duration(minutes) * time.Minute) }
+func at(minutes int) time.Time {
+	return time.Unix(1_800_000_000, 0).Add(time.Duration(minutes) * time.Minute)
+}
 
 func read(commit string) Seen {
 	return Seen{State: Read, Ref: "refs/heads/main", Commit: commit, Tree: "t" + commit, Manifest: manifest.Source{Module: "site"}}

@@ -38,18 +38,18 @@ type said struct {
 
 // meanings is in order: what is said before what follows from it.
 func meanings() []said {
-	const credential = "give the repository to the mesh without one, or name a key that may read it"
+	const readable = "give the repository to the mesh without one, or name a key that may read it"
 	return []said{
 		{"remote host identification has changed", fault.Denied, nil, "the forge's key differs from the one in the file of known hosts: find out why"},
 		{"host key verification failed", fault.Denied, nil, "put the forge's key into the file of known hosts, once you have checked it"},
 		{"detected dubious ownership", fault.Denied, nil, "the folder belongs to another user"},
-		{"could not read username", fault.Denied, nil, credential},
-		{"could not read password", fault.Denied, nil, credential},
-		{"authentication failed", fault.Denied, nil, credential},
-		{"permission denied", fault.Denied, nil, credential},
-		{"returned error: 401", fault.Denied, nil, credential},
-		{"returned error: 403", fault.Denied, nil, credential},
-		{"access denied", fault.Denied, nil, credential},
+		{"could not read username", fault.Denied, nil, readable},
+		{"could not read password", fault.Denied, nil, readable},
+		{"authentication failed", fault.Denied, nil, readable},
+		{"permission denied", fault.Denied, nil, readable},
+		{"returned error: 401", fault.Denied, nil, readable},
+		{"returned error: 403", fault.Denied, nil, readable},
+		{"access denied", fault.Denied, nil, readable},
 		{"file too large", fault.Invalid, TooBig, ""},
 		{"file size limit exceeded", fault.Invalid, TooBig, ""},
 		{"not our ref", fault.NotFound, NoCommit, ""},

@@ -45,7 +45,7 @@ func (g *Git) Checkout(ctx context.Context, o Order, dir string) (Checked, error
 	if err != nil {
 		return Checked{}, fault.Wrap(fault.Unknown, err, "making a folder to fetch into")
 	}
-	defer os.RemoveAll(gitDir)
+	defer os.RemoveAll(gitDir) //nolint:errcheck // what is left behind is removed at the next start
 	if err := g.Fetch(ctx, o.URL, o.Commit, o.Ref, gitDir); err != nil {
 		return Checked{}, err
 	}

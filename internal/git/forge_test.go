@@ -101,11 +101,11 @@ func (r *repo) object(kind, content string) string {
 	return r.gitIn(content, "hash-object", "-w", "--stdin", "--literally", "-t", kind)
 }
 
-// commitTree makes main a commit of exactly this tree.
-func (r *repo) commitTree(tree string) string {
+// commitTree makes a branch a commit of exactly this tree.
+func (r *repo) commitTree(branch, tree string) string {
 	r.t.Helper()
 	c := r.git("commit-tree", "-m", "made by hand", tree)
-	r.git("update-ref", "refs/heads/main", c)
+	r.git("update-ref", branch, c)
 	return c
 }
 
@@ -117,7 +117,7 @@ func (r *repo) rawTree(entries ...rawEntry) string {
 		b.WriteString(e.mode + " " + e.name + "\x00")
 		for i := 0; i < len(e.id); i += 2 {
 			hi, lo := strings.IndexByte("0123456789abcdef", e.id[i]), strings.IndexByte("0123456789abcdef", e.id[i+1])
-			b.WriteByte(byte(hi<<4 | lo)) //nolint:gosec // two hexadecimal digits
+			b.WriteByte(byte(hi<<4 | lo))
 		}
 	}
 	return r.object("tree", b.String())

@@ -84,6 +84,7 @@ func TestLsRemoteNamesEveryState(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			got, err := g.LsRemote(t.Context(), c.url, c.ref)
 			if c.kind == fault.Unknown {
 				if err != nil || got != c.want {
@@ -168,6 +169,7 @@ func TestCheckoutNamesWhatIsMissing(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			_, err := g.Checkout(t.Context(), c.order, filepath.Join(t.TempDir(), "d"))
 			if fault.KindOf(err) != c.kind || (c.cause != nil && !errors.Is(err, c.cause)) {
 				t.Fatalf("kind %v: %v", fault.KindOf(err), err)

@@ -60,7 +60,7 @@ func writeAll(t *testing.T, dir string, files map[string]string) {
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(p, []byte(content), 0o755); err != nil { //nolint:gosec // a hook is run only if it may be
+		if err := os.WriteFile(p, []byte(content), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -144,8 +144,10 @@ func TestTreesThatNoGitShouldAccept(t *testing.T) {
 		"nested .git":       r.rawTree(rawEntry{"40000", "sub", r.rawTree(rawEntry{"100644", ".git", blob})}),
 	}
 	for name, tree := range trees {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // main moves from case to case
-			head := r.commitTree(tree)
+		branch := "refs/heads/x" + tree
+		head := r.commitTree(branch, tree)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			outside := t.TempDir()
 			dir := filepath.Join(outside, "1/2/3/work")
 			_, err := g.Checkout(t.Context(), Order{URL: r.url, Commit: head}, dir)
@@ -155,7 +157,7 @@ func TestTreesThatNoGitShouldAccept(t *testing.T) {
 			if inside, _ := os.ReadDir(dir); len(inside) > 0 {
 				t.Errorf("written: %v", inside)
 			}
-			if _, err := g.Look(t.Context(), Place{URL: r.url}, ""); fault.KindOf(err) != fault.Invalid {
+			if _, err := g.Look(t.Context(), Place{URL: r.url, Ref: branch}, ""); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("a look takes it: %v", err)
 			}
 		})
@@ -181,15 +183,17 @@ func TestManifestThatIsNoFile(t *testing.T) {
 		"below a link":    {r.rawTree(rawEntry{"40000", "real", sub}, rawEntry{"120000", "sub", r.object("blob", ".")}), "sub/real", "no such folder"},
 	}
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // main moves from case to case
-			head := r.commitTree(c.tree)
-			found, err := g.Look(t.Context(), Place{URL: r.url, Folder: c.folder}, "")
+		branch := "refs/heads/x" + c.tree
+		head := r.commitTree(branch, c.tree)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, err := g.Look(t.Context(), Place{URL: r.url, Ref: branch, Folder: c.folder}, "")
 			if err != nil || found.Commit != head || found.Manifest != nil || !strings.Contains(found.Why, c.why) {
 				t.Fatalf("%+v %v", found, err)
 			}
 		})
 	}
-	head := r.commitTree(r.rawTree(rawEntry{"100644", "module.json", r.object("blob", "")}))
+	head := r.commitTree("refs/heads/main", r.rawTree(rawEntry{"100644", "module.json", r.object("blob", "")}))
 	if found, err := g.Look(t.Context(), Place{URL: r.url}, ""); err != nil || found.Commit != head || found.Manifest == nil || len(found.Manifest) != 0 {
 		t.Fatalf("an empty file is a file: %+v %v", found, err)
 	}
@@ -209,13 +213,13 @@ func TestBombs(t *testing.T) {
 		}
 		tree = r.rawTree(es...)
 	}
-	head := r.commitTree(tree)
+	head := r.commitTree("refs/heads/main", tree)
 	dir := filepath.Join(t.TempDir(), "work")
 	if _, err := g.Checkout(t.Context(), Order{URL: r.url, Commit: head}, dir); !errors.Is(err, TooBig) || fault.KindOf(err) != fault.Invalid {
 		t.Fatalf("a billion files: %v", err)
 	}
 	zeros := r.object("blob", strings.Repeat("\x00", 600<<10))
-	head = r.commitTree(r.rawTree(rawEntry{"100644", "a", zeros}, rawEntry{"100644", "b", zeros}))
+	head = r.commitTree("refs/heads/main", r.rawTree(rawEntry{"100644", "a", zeros}, rawEntry{"100644", "b", zeros}))
 	if _, err := g.Checkout(t.Context(), Order{URL: r.url, Commit: head}, dir); !errors.Is(err, TooBig) {
 		t.Fatalf("a checkout that is too big: %v", err)
 	}
@@ -224,7 +228,7 @@ func TestBombs(t *testing.T) {
 		x = x*1664525 + 1013904223
 		noise[i] = byte(x >> 24)
 	}
-	head = r.commitTree(r.rawTree(rawEntry{"100644", "a", r.object("blob", string(noise))}))
+	head = r.commitTree("refs/heads/main", r.rawTree(rawEntry{"100644", "a", r.object("blob", string(noise))}))
 	if _, err := g.Checkout(t.Context(), Order{URL: r.url, Commit: head}, dir); !errors.Is(err, TooBig) || fault.KindOf(err) != fault.Invalid {
 		t.Fatalf("a pack that is too big: kind %v: %v", fault.KindOf(err), err)
 	}
@@ -235,7 +239,7 @@ func TestBombs(t *testing.T) {
 
 // TestOurOwnEnvironmentIsNotGits sets everything that would run a command, were
 // git to see it.
-func TestOurOwnEnvironmentIsNotGits(t *testing.T) {
+func TestOurOwnEnvironmentIsNotGits(t *testing.T) { //nolint:paralleltest // it sets the environment
 	m := newMarker(t)
 	f := newForge(t)
 	r := f.repo("site", map[string]string{"module.json": "{}", ".gitattributes": "* filter=evil\n"})

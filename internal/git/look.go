@@ -55,7 +55,7 @@ func (g *Git) look(ctx context.Context, p Place, known string) (Found, error) {
 	if err != nil {
 		return Found{}, fault.Wrap(fault.Unknown, err, "making a folder to fetch into")
 	}
-	defer os.RemoveAll(dir)
+	defer os.RemoveAll(dir) //nolint:errcheck // what is left behind is removed at the next start
 	if err := g.Fetch(ctx, p.URL, head.Commit, head.Ref, dir); err != nil {
 		return Found{}, err
 	}

@@ -45,7 +45,7 @@ func TestCheckRefIsNoLaxerThanGit(t *testing.T) {
 			return
 		}
 		taken++
-		if err := exec.Command("git", "check-ref-format", ref).Run(); err != nil { //nolint:gosec,noctx // that is the test
+		if err := exec.Command("git", "check-ref-format", ref).Run(); err != nil {
 			rt.Fatalf("git refuses %q", ref)
 		}
 	})

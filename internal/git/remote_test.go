@@ -74,7 +74,7 @@ func TestWhatForgesSay(t *testing.T) {
 		{"503 not found", status(503, "repository not found"), fault.Unavailable, nil},
 		{"a page", status(200, "<html>welcome</html>"), fault.Unavailable, nil},
 		{"nothing", status(200, ""), fault.Unavailable, nil},
-		{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/x", 301) }, fault.Unavailable, nil},
+		{"redirect", http.RedirectHandler(other.URL+"/x", http.StatusMovedPermanently).ServeHTTP, fault.Unavailable, nil},
 		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/x-git-upload-pack-advertisement")
 			w.Header().Set("Content-Length", "1000")
@@ -150,7 +150,7 @@ func TestHTTPSNeedsACertificateThatIsBelieved(t *testing.T) {
 func fake(t *testing.T, script string) *Git {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), "git")
-	if err := os.WriteFile(bin, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(bin, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return newGit(t, func(c *Config) { c.Binary, c.Limit = bin, 30*time.Second })

@@ -20,7 +20,7 @@ import (
 	"noxmesh/internal/fault"
 )
 
-var data = bytes.Repeat([]byte("the right bytes. "), 20_000) //nolint:gochecknoglobals // nobody writes to it
+var data = bytes.Repeat([]byte("the right bytes. "), 20_000)
 
 func wanted() Blob {
 	return Blob{Repository: "modules/site", Digest: document.Sum(data), Size: int64(len(data))}

@@ -9,7 +9,7 @@ import (
 // whose config is the built manifest.
 const (
 	MediaManifest = "application/vnd.oci.image.manifest.v1+json"
-	MediaBuilt    = "application/vnd.mesh.built.v1+json"       // config: the built manifest; also the artifact type
+	MediaBuilt    = "application/vnd.mesh.built.v1+json"       // config: the built manifest
 	MediaIndex    = "application/vnd.mesh.index.v1+json+zstd"  // layer: an archive's index
 	MediaArchive  = "application/vnd.mesh.archive.v1.tar+zstd" // layer: an archive's bytes
 	MediaFile     = "application/vnd.mesh.file.v1"             // layer: one file

@@ -245,7 +245,7 @@ func (c *Client) ReadRange(ctx context.Context, b Blob, off, n int64) (io.ReadCl
 	}
 	ctx, watch := c.watch(ctx, n)
 	header := map[string]string{"Range": fmt.Sprintf("bytes=%d-%d", off, off+n-1)}
-	resp, err := c.do(ctx, ask{method: http.MethodGet, target: target, header: header}, http.StatusOK, http.StatusPartialContent)
+	resp, err := c.do(ctx, ask{method: http.MethodGet, target: target, header: header}, http.StatusOK, http.StatusPartialContent) //nolint:bodyclose // whoever reads closes it
 	if err != nil {
 		watch.stop()
 		return nil, fault.Add(err, "pulling bytes %d to %d of %s", off, off+n-1, b.Digest)

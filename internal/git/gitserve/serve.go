@@ -3,7 +3,7 @@ package gitserve
 import (
 	"io"
 	"net/http"
-	"net/http/cgi"
+	"net/http/cgi" //nolint:gosec // it passes on no Proxy header since Go 1.6.3
 	"os/exec"
 	"path/filepath"
 )

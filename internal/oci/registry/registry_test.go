@@ -298,17 +298,21 @@ func TestAuthorisation(t *testing.T) {
 	}
 	for _, q := range cases {
 		t.Run(q.name, func(t *testing.T) {
+			t.Parallel()
 			if got, _ := s.ask(q); got != q.want {
 				t.Fatalf("%d, want %d", got, q.want)
 			}
 		})
 	}
-	if has, err := s.node().HasBlob(t.Context(), theirs, blob.Digest, blob.Size); err != nil || has {
-		t.Fatalf("the blob came into another repository: %v %v", has, err)
-	}
-	if _, err := s.node().PullManifest(t.Context(), mine, manifest); err != nil {
-		t.Fatal(err)
-	}
+	t.Cleanup(func() { // after all of them, and before the registry closes
+		ctx := context.WithoutCancel(t.Context())
+		if has, err := s.node().HasBlob(ctx, theirs, blob.Digest, blob.Size); err != nil || has {
+			t.Errorf("the blob came into another repository: %v %v", has, err)
+		}
+		if _, err := s.node().PullManifest(ctx, mine, manifest); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestUploadBelongsToItsRepository(t *testing.T) {
