@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -45,7 +46,6 @@ func TestOpenRefusesAddresses(t *testing.T) {
 	for name, dsn := range map[string]string{
 		"relative":        "sqlite:record.db",
 		"not clean":       "sqlite:/tmp/../etc/record.db",
-		"parameters":      "sqlite:/tmp/record.db?mode=memory",
 		"another scheme":  "mysql://root@localhost/mesh",
 		"nothing":         "",
 		"not an address":  "postgres://user:geheim@host:port/mesh",
@@ -205,6 +205,17 @@ func TestMissingNamesTheNearest(t *testing.T) {
 		wantKind(t, err, fault.NotFound)
 		if got := fault.HintOf(err); got != want {
 			t.Errorf("%q: hint %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestAFileMayBeCalledAnything(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a?mode=memory", "a#b%20c", "a b;DROP TABLE 'x'", "ä\n"} {
+		path := filepath.Join(t.TempDir(), name)
+		dbtest.Write(t, dbtest.Open(t, "sqlite:"+path, "c"), set("a", "b"))
+		if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+			t.Errorf("%q: the record is elsewhere: %v", path, err)
 		}
 	}
 }

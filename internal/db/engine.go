@@ -57,15 +57,16 @@ func shown(u *url.URL) string {
 }
 
 func parseSQLite(path string) (engine, error) {
-	if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.ContainsAny(path, "?#%\x00") {
-		return engine{}, fault.New(fault.Invalid, "the record's file %q is not an absolute, clean path without ?, # and %%", path).
+	if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.Contains(path, "\x00") {
+		return engine{}, fault.New(fault.Invalid, "the record's file %q is not an absolute, clean path", path).
 			With("give sqlite:/absolute/path")
 	}
 	const every = "_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_pragma=temp_store(2)"
+	file := "file:" + (&url.URL{Path: path}).EscapedPath() // a ? or # in a folder's name is no parameter
 	return engine{
 		kind: sqlite, driver: "sqlite", path: path, name: `"` + path + `"`,
-		writes: "file:" + path + "?_txlock=immediate&" + every + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)",
-		reads:  "file:" + path + "?" + every + "&_pragma=query_only(1)",
+		writes: file + "?_txlock=immediate&" + every + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)",
+		reads:  file + "?" + every + "&_pragma=query_only(1)",
 	}, nil
 }
 
