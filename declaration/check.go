@@ -1,0 +1,205 @@
+package declaration
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	mesh "noxmesh"
+	"noxmesh/document"
+)
+
+// Decode reads one declaration. All faults that can be found are said at once,
+// as document.Problems in a fault.Invalid.
+func Decode(data []byte) (Declaration, error) { return form().Decode(data) }
+
+// DecodeFile is like Decode for a declaration that stands in a file.
+func DecodeFile(name string, data []byte) (Declaration, error) {
+	f := form()
+	f.File = name
+	return f.Decode(data)
+}
+
+// Encode is d in its one encoding: what is signed.
+func (d Declaration) Encode() ([]byte, error) { return form().Encode(d) }
+
+func form() document.Form[Declaration] {
+	return document.Form[Declaration]{
+		Name: "declaration", Limits: Limits, Speaks: Format, Reader: "this host", Upgrade: "upgrade the host", Check: check,
+	}
+}
+
+// fields is what belongs to a resource of each type besides id, type, path and
+// after. What must be there must not be empty, except a file's size.
+type fields struct{ must, may []string }
+
+func fieldsOf(t Type) (fields, bool) {
+	switch t {
+	case File:
+		return fields{must: []string{"mode", "digest"}, may: []string{"size"}}, true
+	case Directory:
+		return fields{must: []string{"mode"}}, true
+	case Link:
+		return fields{must: []string{"target"}}, true
+	case Archive:
+		return fields{must: []string{"digest"}}, true
+	}
+	return fields{}, false
+}
+
+var (
+	idPart = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	mode   = regexp.MustCompile(`^0[0-7]{3}$`)
+)
+
+func check(d Declaration, r *document.Reading) {
+	for _, id := range []struct{ path, id string }{{"mesh", d.Mesh}, {"node", d.Node}} {
+		if !mesh.ValidID(id.id) {
+			r.Fault(id.path, "want 8 to 32 lower-case letters and digits", "%q is not an id", short(id.id))
+		}
+	}
+	if !mesh.ValidNodeName(d.Name) {
+		r.Fault("name", "want a host name in lower case, at most 63", "%q is not the name of a node", short(d.Name))
+	}
+	if d.Epoch < 1 {
+		r.Fault("epoch", "want 1 or more", "epoch %d", d.Epoch)
+	}
+	if d.Generation < 1 {
+		r.Fault("generation", "want 1 or more", "generation %d", d.Generation)
+	}
+	c := checker{r, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	c.modules(d.Body.Modules)
+	for i, res := range d.Body.Resources {
+		c.resource(document.At("body.resources", i), res)
+	}
+	c.where(d.Where)
+	for i, res := range d.Body.Resources {
+		c.found(document.At("body.resources", i), res, d.Where)
+	}
+}
+
+type checker struct {
+	*document.Reading
+	names map[string]bool // of the modules
+	ids   map[string]bool // of the resources so far
+	paths map[string]bool
+}
+
+func (c *checker) modules(modules []Module) {
+	for i, m := range modules {
+		at := document.At("body.modules", i)
+		if !mesh.ValidModuleName(m.Module) {
+			c.Fault(at+".module", "want lower-case letters, digits and inner hyphens, at most 63", "%q is not the name of a module", short(m.Module))
+		}
+		if c.names[m.Module] {
+			c.Fault(at+".module", "want each module once", "%q is there twice", short(m.Module))
+		}
+		c.names[m.Module] = true
+		c.digest(at+".content", m.Content)
+	}
+}
+
+func (c *checker) resource(at string, r Resource) {
+	module, id, _ := strings.Cut(r.ID, "/")
+	switch {
+	case !idPart.MatchString(module) || !idPart.MatchString(id):
+		c.Fault(at+".id", "want MODULE/ID", "%q is not the id of a resource", short(r.ID))
+	case !c.names[module]:
+		c.Fault(at+".id", "name it in body.modules", "%q is of a module that is not on this node", short(r.ID))
+	case c.ids[r.ID]:
+		c.Fault(at+".id", "want an id of its own", "another resource is called %q", short(r.ID))
+	}
+	if why := document.BadPath(r.Path); why != "" {
+		c.Fault(at+".path", "want a clean absolute path below /", "%q %s", short(r.Path), why)
+	} else if c.paths[r.Path] {
+		c.Fault(at+".path", "want one resource for each path", "another resource has the path %q", short(r.Path))
+	}
+	c.fields(at, r)
+	for i, earlier := range r.After {
+		path := document.At(at+".after", i)
+		if !c.ids[earlier] {
+			c.Fault(path, "want a resource earlier in the list", "%q is not the id of an earlier resource", short(earlier))
+		} else if slices.Contains(r.After[:i], earlier) {
+			c.Fault(path, "take one of them out", "%q is there twice", short(earlier))
+		}
+	}
+	c.ids[r.ID], c.paths[r.Path] = true, true
+}
+
+// fields checks that what is there belongs to the type, and that what it needs
+// is there.
+func (c *checker) fields(at string, r Resource) {
+	f, ok := fieldsOf(r.Type)
+	if !ok {
+		c.Fault(at+".type", "want file, directory, link or archive", "%q is not a type that this host knows", short(string(r.Type)))
+		return
+	}
+	for _, has := range []struct {
+		name  string
+		there bool
+	}{{"mode", r.Mode != ""}, {"target", r.Target != ""}, {"digest", r.Digest != ""}, {"size", r.Size != 0}} {
+		must := slices.Contains(f.must, has.name)
+		if has.there && !must && !slices.Contains(f.may, has.name) {
+			c.FaultKey(document.Join(at, has.name), "take it out", "%s does not belong to a resource of type %s", has.name, r.Type)
+		}
+		if !has.there && must {
+			c.Fault(at, "add it", "a resource of type %s needs %s", r.Type, has.name)
+		}
+	}
+	if r.Mode != "" && !mode.MatchString(r.Mode) {
+		c.Fault(at+".mode", "want four octal digits of at most 0777", "%q is not a mode", short(r.Mode))
+	}
+	if why := document.BadName(r.Target); why != "" {
+		c.Fault(at+".target", "want where the link leads to", "the target %s", why)
+	}
+	if r.Digest != "" {
+		c.digest(at+".digest", r.Digest)
+	}
+	if r.Size < 0 {
+		c.Fault(at+".size", "want 0 or more", "size %d", r.Size)
+	}
+}
+
+func (c *checker) digest(path string, d document.Digest) {
+	if !d.Valid() {
+		c.Fault(path, "want sha256: and 64 lower-case hexadecimal digits", "%q is not a digest", short(string(d)))
+	}
+}
+
+// found checks that where says how to get what the body names.
+func (c *checker) found(at string, r Resource, w Where) {
+	if !r.Digest.Valid() {
+		return
+	}
+	size := int64(-1)
+	switch r.Type {
+	case File:
+		if text, ok := w.Inline[r.Digest]; ok {
+			size = int64(len(text))
+		} else if blob, ok := w.Blobs[r.Digest]; ok {
+			size = blob.Size
+		}
+		if size >= 0 && size != r.Size {
+			c.Fault(at+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
+		}
+		if size < 0 {
+			c.Fault(at+".digest", "add it to where.inline or where.blobs", "where does not say how to get %s", r.Digest)
+		}
+	case Archive:
+		if _, ok := w.Archives[r.Digest]; !ok {
+			c.Fault(at+".digest", "add it to where.archives", "where does not say how to get %s", r.Digest)
+		}
+	case Directory, Link:
+	}
+}
+
+// short is text as it is shown in a problem.
+func short(s string) string {
+	const longest = 80
+	if utf8.RuneCountInString(s) <= longest {
+		return s
+	}
+	return string([]rune(s)[:longest]) + "…"
+}

@@ -1,0 +1,77 @@
+package declaration
+
+import (
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"noxmesh/document"
+)
+
+// repository is the form that every registry takes: parts of lower-case letters
+// and digits with single separators between them.
+var repository = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*(/[a-z0-9]+([._-][a-z0-9]+)*)*$`)
+
+const repositoryLimit = 255
+
+func (c *checker) where(w Where) {
+	if w.Registry != "" {
+		c.registry(w.Registry)
+	}
+	for _, digest := range slices.Sorted(maps.Keys(w.Inline)) {
+		c.inline(document.Join("where.inline", string(digest)), digest, w.Inline[digest])
+	}
+	for _, digest := range slices.Sorted(maps.Keys(w.Blobs)) {
+		path, blob := document.Join("where.blobs", string(digest)), w.Blobs[digest]
+		c.keyDigest(path, digest)
+		c.repository(path, blob.Repository)
+		c.size(path+".size", blob.Size, 0)
+	}
+	for _, digest := range slices.Sorted(maps.Keys(w.Archives)) {
+		path, packed := document.Join("where.archives", string(digest)), w.Archives[digest]
+		c.keyDigest(path, digest)
+		c.repository(path, packed.Repository)
+		c.digest(path+".index", packed.Index)
+		c.size(path+".index_size", packed.IndexSize, 1)
+		c.digest(path+".blob", packed.Blob)
+		c.size(path+".size", packed.Size, 1)
+	}
+}
+
+func (c *checker) registry(s string) {
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != s {
+		c.Fault("where.registry", "want https://HOST:PORT and no path", "%q is not a registry", short(s))
+	}
+}
+
+func (c *checker) inline(path string, digest document.Digest, text string) {
+	c.keyDigest(path, digest)
+	if len(text) > InlineLimit {
+		c.Fault(path, "want at most "+strconv.Itoa(InlineLimit)+"; a larger one is a blob", "%d bytes", len(text))
+		return
+	}
+	if got := document.Sum([]byte(text)); digest.Valid() && got != digest {
+		c.FaultKey(path, "want "+string(got), "the text has another digest")
+	}
+}
+
+func (c *checker) keyDigest(path string, d document.Digest) {
+	if !d.Valid() {
+		c.FaultKey(path, "want sha256: and 64 lower-case hexadecimal digits", "%q is not a digest", short(string(d)))
+	}
+}
+
+func (c *checker) repository(path, name string) {
+	if len(name) > repositoryLimit || !repository.MatchString(name) {
+		c.Fault(path+".repository", "want a repository of the registry", "%q is not a repository", short(name))
+	}
+}
+
+func (c *checker) size(path string, n, least int64) {
+	if n < least {
+		c.Fault(path, "want "+strconv.FormatInt(least, 10)+" or more", "size %d", n)
+	}
+}
