@@ -1,0 +1,118 @@
+package build
+
+import (
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	mesh "noxmesh"
+	"noxmesh/document"
+	"noxmesh/manifest"
+)
+
+const (
+	whyLimit     = 16 << 10 // the last lines
+	nameLimit    = 4 << 10  // a repository's address
+	attemptLimit = 1 << 20
+	secondsLimit = 7 * 24 * 60 * 60
+)
+
+const wantDigest = "want sha256: and 64 lower-case hexadecimal digits"
+
+var (
+	objectID  = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	requestID = regexp.MustCompile(`^[0-9a-f]{32}$`)
+	platform  = regexp.MustCompile(`^[a-z0-9]{1,32}/[a-z0-9]{1,32}$`)
+	target    = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*(/[a-z0-9]+([._-][a-z0-9]+)*)*$`)
+)
+
+// DecodeRequest reads one build request. All faults that can be found are said
+// at once, as document.Problems in a fault.Invalid.
+func DecodeRequest(data []byte) (Request, error) { return requestForm().Decode(data) }
+
+// Encode is r in its one encoding: what is signed.
+func (r Request) Encode() ([]byte, error) { return requestForm().Encode(r) }
+
+// DecodeAnswer reads one answer to a build request. All faults that can be found
+// are said at once, as document.Problems in a fault.Invalid.
+func DecodeAnswer(data []byte) (Answer, error) { return answerForm().Decode(data) }
+
+// Encode is a in its one encoding: what is signed.
+func (a Answer) Encode() ([]byte, error) { return answerForm().Encode(a) }
+
+func requestForm() document.Form[Request] {
+	return document.Form[Request]{
+		Name: "build request", Limits: Limits, Speaks: Format, Reader: "this builder", Upgrade: "upgrade the builder", Check: checkRequest,
+	}
+}
+
+func checkRequest(v Request, r *document.Reading) {
+	c := checker{r}
+	c.id("mesh", v.Mesh)
+	c.module("module", v.Module)
+	if v.Repository == "" || len(v.Repository) > nameLimit || document.BadName(v.Repository) != "" {
+		c.Fault("repository", "want the address of a repository", "%q is not an address", short(v.Repository))
+	}
+	c.match("commit", v.Commit, objectID, "want 40 or 64 lower-case hexadecimal digits")
+	c.match("tree", v.Tree, objectID, "want 40 or 64 lower-case hexadecimal digits")
+	if why := document.BadRelative(v.Folder); v.Folder != "" && (why != "" || v.Folder == ".") {
+		c.Fault("folder", "want a clean path below the repository's root, or none", "%q is not a folder", short(v.Folder))
+	}
+	c.match("platform", v.Platform, platform, "want OS/ARCH, as linux/amd64")
+	manifest.CheckClosure(v.Closure, "closure", r)
+	c.between("attempt", v.Attempt, 1, attemptLimit)
+	c.between("limit", v.Limit, 1, secondsLimit)
+	u, err := url.Parse(v.Registry)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != v.Registry {
+		c.Fault("registry", "want https://HOST:PORT and no path", "%q is not a registry", short(v.Registry))
+	}
+	c.match("target", v.Target, target, "want a repository of the registry")
+	if id, err := v.Identity(); err != nil || id != v.ID {
+		c.Fault("id", "want "+id, "%q is not the id of what is asked", short(v.ID))
+	}
+}
+
+type checker struct{ *document.Reading }
+
+func (c checker) id(path, id string) {
+	if !mesh.ValidID(id) {
+		c.Fault(path, "want 8 to 32 lower-case letters and digits", "%q is not an id", short(id))
+	}
+}
+
+func (c checker) module(path, name string) {
+	if !mesh.ValidModuleName(name) {
+		c.Fault(path, "want lower-case letters, digits and inner hyphens, at most 63", "%q is not the name of a module", short(name))
+	}
+}
+
+func (c checker) match(path, s string, form *regexp.Regexp, want string) {
+	if len(s) > nameLimit || !form.MatchString(s) {
+		c.Fault(path, want, "it is %q", short(s))
+	}
+}
+
+func (c checker) digest(path string, d document.Digest) {
+	if !d.Valid() {
+		c.Fault(path, wantDigest, "%q is not a digest", short(string(d)))
+	}
+}
+
+func (c checker) between(path string, n, least, most int64) {
+	if n < least || n > most {
+		c.Fault(path, "want "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10), "it is %d", n)
+	}
+}
+
+// short is text as it is shown in a problem.
+func short(s string) string {
+	const longest = 80
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if utf8.RuneCountInString(s) <= longest {
+		return s
+	}
+	return string([]rune(s)[:longest]) + "…"
+}
+
