@@ -1,6 +1,7 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
@@ -12,7 +13,8 @@ import (
 // Form is all that holds of one kind of document: its Go type, and the rules
 // that a type cannot say.
 type Form[T any] struct {
-	Name    string // "declaration"; a file's name where it is one
+	Name    string // "declaration"
+	File    string // where it stands; empty for a message
 	Limits  Limits
 	Speaks  int               // the number that must stand in its key format; 0 where there is no such key
 	Reader  string            // who reads it, "this host": for the sentence about a newer format
@@ -24,7 +26,7 @@ type Form[T any] struct {
 // Decode reads one document of this form. All faults that can be found are said
 // at once; of a newer format nothing is said but that.
 func (f Form[T]) Decode(data []byte) (T, error) {
-	v, r := Read[T](f.Name, data, f.Limits)
+	v, r := Read[T](cmp.Or(f.File, f.Name), data, f.Limits)
 	r.Later(f.Later)
 	var format int64
 	if f.Speaks != 0 {

@@ -21,7 +21,7 @@ var (
 // DecodeBuilt reads a built manifest. The name is the message's, for the errors.
 func DecodeBuilt(name string, data []byte) (Built, error) {
 	f := builtForm()
-	f.Name = name
+	f.File = name
 	return f.Decode(data)
 }
 

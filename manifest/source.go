@@ -15,7 +15,7 @@ import (
 // the file's, for the errors.
 func DecodeSource(name string, data []byte) (Source, error) {
 	f := sourceForm()
-	f.Name = name
+	f.File = name
 	return f.Decode(data)
 }
 
@@ -23,7 +23,7 @@ func DecodeSource(name string, data []byte) (Source, error) {
 func (s Source) Encode() ([]byte, error) { return sourceForm().Encode(s) }
 
 func sourceForm() document.Form[Source] {
-	return document.Form[Source]{Name: Name, Limits: Limits, Later: laterKeys(), Check: checkSource}
+	return document.Form[Source]{Name: "source manifest", Limits: Limits, Later: laterKeys(), Check: checkSource}
 }
 
 func checkSource(s Source, r *document.Reading) {
