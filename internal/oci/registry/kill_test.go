@@ -1,0 +1,129 @@
+package registry
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"noxmesh/internal/fault"
+	"noxmesh/internal/oci"
+)
+
+// TestMain is also the registry that is killed: a process of its own.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("REGISTRY_TO_KILL"); dir != "" {
+		if err := serveUntilKilled(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func serveUntilKilled(dir string) error {
+	reg, err := New(Config{Dir: dir, Secret: bytes.Repeat([]byte{7}, 32), Authorize: rules})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, l.Addr())
+	return http.Serve(l, reg)
+}
+
+// startToKill is a registry in a process of its own, and how to kill it.
+func startToKill(t *testing.T, dir string) (base string, kill func()) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), "REGISTRY_TO_KILL="+dir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kill = func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	t.Cleanup(kill)
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "http://" + strings.TrimSpace(address), kill
+}
+
+// TestKilledRegistryShowsNothingHalf kills it while a blob arrives, and again
+// when the blobs are there and the manifest is not.
+func TestKilledRegistryShowsNothingHalf(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	ctx := t.Context()
+	start := func() (*oci.Client, func()) {
+		base, kill := startToKill(t, dir)
+		c, err := oci.New(oci.Config{Base: base, User: "builder", Secret: "b", RequestID: "r1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c, kill
+	}
+	blob, data := random(t, 8<<20)
+	m := oci.Manifest{Config: layer(blob)}
+	_, digest, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	c, kill := start()
+	half := &then{from: bytes.NewReader(data), left: 6 << 20, do: kill}
+	if err := c.PushBlob(ctx, blob, half); fault.KindOf(err) != fault.Unavailable {
+		t.Fatalf("%v", err)
+	}
+	c, kill = start()
+	if has, err := c.HasBlob(ctx, mine, blob.Digest, blob.Size); err != nil || has {
+		t.Fatalf("half a blob shows: %v %v", has, err)
+	}
+	if err := c.PushBlob(ctx, blob, bytes.NewReader(data)); err != nil {
+		t.Fatal(err)
+	}
+	kill()
+	c, _ = start()
+	if has, err := c.HasManifest(ctx, mine, digest); err != nil || has {
+		t.Fatalf("a publication shows that never was: %v %v", has, err)
+	}
+	if err := c.PullBlob(ctx, blob, io.Discard); err != nil {
+		t.Fatalf("what was read back is gone: %v", err)
+	}
+	if got, err := c.PushManifest(ctx, mine, m); err != nil || got != digest {
+		t.Fatalf("%s %v", got, err)
+	}
+}
+
+// then does something once that many bytes have been read.
+type then struct {
+	from io.Reader
+	left int
+	do   func()
+}
+
+func (h *then) Read(p []byte) (int, error) {
+	n, err := h.from.Read(p)
+	if h.left > 0 && h.left <= n {
+		h.do()
+	}
+	h.left -= n
+	return n, err
+}
