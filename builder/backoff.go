@@ -19,7 +19,7 @@ func (b *backoff) reset() { b.next = 0 }
 
 func (b *backoff) pause(ctx context.Context) {
 	b.next = min(max(2*b.next, firstPause), longestPause)
-	pause(ctx, b.next/2+rand.N(b.next/2)) //nolint:gosec // spreads load, keeps no secret
+	pause(ctx, b.next/2+rand.N(b.next/2))
 }
 
 func pause(ctx context.Context, d time.Duration) {

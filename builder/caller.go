@@ -66,7 +66,7 @@ func (c *caller) grant(answer link.WorkAnswer) (*grant, error) {
 	if err != nil {
 		return nil, fault.Add(err, "verify the build request")
 	}
-	request, err := decodeRequest(payload)
+	request, err := build.DecodeRequest(payload)
 	if err != nil {
 		return nil, err
 	}

@@ -222,8 +222,14 @@ func (c *controller) working(e link.Envelope) (link.Envelope, error) {
 }
 
 func (c *controller) answer(e link.Envelope) (link.Envelope, error) {
-	a, err := opened[build.Answer](c, e, link.TypeBuildAnswer)
+	payload, err := e.Open(link.TypeBuildAnswer, c.builder)
 	if err != nil {
+		c.t.Errorf("an answer that the builder did not sign: %v", err)
+		return e, err
+	}
+	a, err := build.DecodeAnswer(payload)
+	if err != nil {
+		c.t.Errorf("an answer that no controller reads: %v", err)
 		return e, err
 	}
 	if c.refuse != nil {
@@ -344,7 +350,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "mesh-builder-test-")
+	dir, err := os.MkdirTemp("/var/tmp", "mesh-builder-test-") //nolint:usetesting // t.TempDir is closed to the sandbox's user
 	if err != nil {
 		t.Fatal(err)
 	}

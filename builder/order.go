@@ -46,24 +46,21 @@ type made struct {
 	published document.Digest
 }
 
-// run makes what is asked, or says why not. Where the ending is nil and the
-// build is, too, the builder itself was told to stop.
+// run makes what is asked, or says why not.
 func (o *order) run(ctx context.Context) (*made, *ending) {
 	limit := min(time.Duration(o.request.Limit)*time.Second, o.limits.Longest)
 	ctx, done := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: the build takes longer than %s", errTimeLimit, limit))
 	defer done()
 	ctx, end := context.WithCancelCause(ctx)
-	var result *made
-	var err error
+	defer end(nil)
 	group := errgroup.Group{}
 	watch, unwatch := context.WithCancel(ctx)
 	group.Go(func() error { return guard(watch, o.bench.dir, o.limits, end) })
-	result, err = o.steps(ctx)
+	result, err := o.steps(ctx)
 	unwatch()
-	if watched := group.Wait(); err == nil && watched != nil {
+	if watched := group.Wait(); err == nil {
 		err = watched
 	}
-	defer end(nil)
 	if err != nil {
 		if full := enoughFree(o.bench.dir, o.limits); full != nil && context.Cause(ctx) == nil {
 			err = environment("%s", full) // whatever else it looks like

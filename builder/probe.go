@@ -40,7 +40,7 @@ func sandboxUser(state string) *syscall.Credential {
 }
 
 // probe finds out whether a sandbox really works here, by making one.
-func probe(ctx context.Context, w *workshop, limits Limits) (*sandbox, error) {
+func probe(ctx context.Context, w *workshop, limits Limits) (made *sandbox, err error) {
 	program, err := exec.LookPath("bwrap")
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "there is no bwrap on this machine").With("%s", remedy)
@@ -50,7 +50,7 @@ func probe(ctx context.Context, w *workshop, limits Limits) (*sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer bench.clear()
+	defer func() { err = errors.Join(err, bench.clear()) }()
 	if err := bench.handOver(); err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func TestTwoBuildersMakeOneDigest(t *testing.T) {
 // elsewhere builds in another process, under as much else as can differ.
 func elsewhere(t *testing.T, o other) build.Answer {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "mesh-other-")
+	dir, err := os.MkdirTemp("/var/tmp", "mesh-other-") //nolint:usetesting // t.TempDir is closed to the sandbox's user
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,6 +113,7 @@ func elsewhere(t *testing.T, o other) build.Answer {
 }
 
 func otherBuilder(t *testing.T, path string) {
+	t.Helper()
 	body, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

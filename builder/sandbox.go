@@ -65,17 +65,17 @@ func (s *sandbox) run(ctx context.Context, c command) (int, error) {
 		return 0, fault.Wrap(fault.Unavailable, err, "make a sandbox")
 	}
 	defer read.Close()
-	files := []*os.File{write}
+	files, args := []*os.File{write}, s.args(c)
 	calls, err := filterFile()
 	if err != nil {
 		return 0, errors.Join(err, write.Close())
 	}
 	if calls != nil {
 		defer calls.Close()
-		files = append(files, calls)
+		files, args = append(files, calls), append([]string{"--seccomp", "4"}, args...)
 	}
 	last := &lastBytes{w: c.out}
-	cmd := exec.CommandContext(ctx, s.program, s.args(c, calls != nil)...)
+	cmd := exec.CommandContext(ctx, s.program, args...)
 	cmd.Env = []string{}
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = last, last
@@ -153,7 +153,7 @@ func waitGone(pid int) error {
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, err, "wait for the sandbox to end")
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }() // it was only to wait on
 	deadline := time.Now().Add(settleTime)
 	for left := settleTime; left > 0; left = time.Until(deadline) {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
@@ -176,9 +176,12 @@ type status struct {
 
 func parseStatus(said []byte) status {
 	var all status
-	for d := json.NewDecoder(bytes.NewReader(said)); d.Decode(&all) == nil; { //nolint:revive // the later document adds to the earlier
+	d := json.NewDecoder(bytes.NewReader(said))
+	for {
+		if err := d.Decode(&all); err != nil { // the end, or bwrap was cut off
+			return all
+		}
 	}
-	return all
 }
 
 // inside is the script that is between bwrap and the command: it takes the
@@ -195,16 +198,15 @@ ulimit -u "$4" || ulimit -p "$4"
 shift 4
 exec "$@"`
 
-func (s *sandbox) args(c command, filtered bool) []string {
+func (s *sandbox) args(c command) []string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	size := number(s.limits.Temporary)
-	a := []string{"--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL",
-		"--uid", "1000", "--gid", "1000", "--hostname", "build", "--json-status-fd", "3"} // 3 and 4 are run's extra files
+	a := []string{
+		"--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL",
+		"--uid", "1000", "--gid", "1000", "--hostname", "build", "--json-status-fd", "3",
+	}
 	if s.noUserns {
 		a = append(a, "--disable-userns")
-	}
-	if filtered {
-		a = append(a, "--seccomp", "4")
 	}
 	a = append(a, systemMounts()...)
 	a = append(a, s.etcMounts()...)

@@ -16,7 +16,7 @@ import (
 // is closed to others.
 func testWorkshop(t *testing.T) *workshop {
 	t.Helper()
-	dir, err := os.MkdirTemp("/var/tmp", "mesh-builder-test-")
+	dir, err := os.MkdirTemp("/var/tmp", "mesh-builder-test-") //nolint:usetesting // t.TempDir is closed to the sandbox's user
 	if err != nil {
 		t.Fatal(err)
 	}

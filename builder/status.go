@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"text/tabwriter"
 
 	"noxmesh/internal/fault"
@@ -30,12 +31,18 @@ func Status(c Config, out io.Writer) error {
 		sandbox = program
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintf(w, "builder\t%s (%s)\n", me.Name, me.Builder)
-	fmt.Fprintf(w, "mesh\t%s, key document %d\n", me.Mesh, keys.Version)
-	fmt.Fprintf(w, "broker\t%s\n", me.joined.Broker)
-	fmt.Fprintf(w, "registry\t%s\n", me.joined.Registry)
-	fmt.Fprintf(w, "platform\t%s\n", Platform)
-	fmt.Fprintf(w, "sandbox\t%s\n", sandbox)
-	fmt.Fprintf(w, "answers waiting\t%d\n", len(waiting))
+	for _, row := range [][2]string{
+		{"builder", me.Name + " (" + me.Builder + ")"},
+		{"mesh", fmt.Sprintf("%s, key document %d", me.Mesh, keys.Version)},
+		{"broker", me.joined.Broker},
+		{"registry", me.joined.Registry},
+		{"platform", Platform},
+		{"sandbox", sandbox},
+		{"answers waiting", strconv.Itoa(len(waiting))},
+	} {
+		if _, err := fmt.Fprintf(w, "%s\t%s\n", row[0], row[1]); err != nil {
+			return fault.Wrap(fault.Unavailable, err, "write the status")
+		}
+	}
 	return w.Flush()
 }

@@ -41,12 +41,10 @@ func (b *builder) loop(ctx context.Context) error {
 	wait := backoff{}
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := b.turn(ctx)
-		if ctx.Err() != nil {
-			break
-		}
-		if err != nil {
-			b.log.Warn("no work", "why", err)
+		if err := b.turn(ctx); err != nil {
+			if ctx.Err() == nil {
+				b.log.Warn("no work", "why", err)
+			}
 			wait.pause(ctx)
 			continue
 		}
@@ -91,11 +89,12 @@ func (b *builder) take(ctx context.Context, g grant) error {
 	made, end := b.make(ctx, g, log)
 	log.Close()
 	if ctx.Err() != nil {
-		return nil // the builder stops: the lease runs out, and another makes it
+		return nil //nolint:nilerr // the builder stops: the lease runs out, and another makes it
 	}
 	answer := b.describe(g.request, made, end)
 	answer.Began, answer.Ended = began.UnixMilli(), time.Now().UnixMilli()
 	answer.Log, answer.LogSize = document.Sum(log.Text()), int64(len(log.Text()))
+	answer = sayable(answer)
 	b.log.Info("built", "module", g.request.Module, "request", id, "outcome", answer.Outcome, "step", answer.Step, "tests", answer.Tests, "took", shortly(time.Since(began)))
 	envelope, err := link.Seal(b.caller.me.key, link.TypeBuildAnswer, answer)
 	if err != nil {
@@ -243,8 +242,7 @@ func (b *builder) bringLog(ctx context.Context, k kept) {
 func (b *builder) describe(r build.Request, m *made, end *ending) build.Answer {
 	a := build.Answer{Format: build.Format, Mesh: b.caller.me.Mesh, Request: r.ID, Builder: b.caller.me.Builder}
 	if end == nil {
-		var err error
-		if end, err = describeBuilt(&a, m); err != nil {
+		if err := describeBuilt(&a, m); err != nil {
 			end = environment("%s", said(err))
 		}
 	}
@@ -254,18 +252,35 @@ func (b *builder) describe(r build.Request, m *made, end *ending) build.Answer {
 	return a
 }
 
-func describeBuilt(a *build.Answer, m *made) (*ending, error) {
+// sayable is the answer, or where no controller would read it an answer that
+// says so: a manifest that is fine by itself may name more than an answer holds.
+func sayable(a build.Answer) build.Answer {
+	_, err := a.Encode()
+	if err == nil {
+		return a
+	}
+	b := build.Answer{
+		Format: a.Format, Mesh: a.Mesh, Request: a.Request, Builder: a.Builder, Log: a.Log, LogSize: a.LogSize, Began: a.Began, Ended: a.Ended,
+		Outcome: build.OutcomeFailed, Step: build.StepPublish, Why: bounded("say what was built: " + said(err)),
+	}
+	if surroundings(err) {
+		b.Outcome, b.Step = build.OutcomeEnvironment, ""
+	}
+	return b
+}
+
+func describeBuilt(a *build.Answer, m *made) error {
 	id, err := m.manifest.BuildDigest()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	content, err := m.manifest.ContentDigest()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.Outcome, a.Build, a.Content, a.Manifest = build.OutcomeBuilt, id, content, &m.manifest
 	a.Published, a.Where, a.Tests = m.published, &m.where, m.tests
-	return nil, nil //nolint:nilnil // it ended well
+	return nil
 }
 
 // bounded is the end of a long why, valid UTF-8.
