@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"time"
 
 	"noxmesh/internal/fault"
 	"noxmesh/internal/term"
@@ -25,6 +26,8 @@ Flags:
   --root DIR         the tree to keep, instead of / (its state: DIR/var/lib/mesh-host)
   --blobs DIR        apply: where bodies lie that are not in the file, as sha256/HEX
   --log text|json    how the log is written, to stderr (text)
+  --heartbeat TIME   run: the longest time between two hellos (1m)
+  --drift TIME       run: between two looks for drift (10m)
   -o json            the result as one JSON value
 
 Examples:
@@ -40,6 +43,8 @@ type line struct {
 	verb, word  string
 	root, blobs string
 	output, log string
+	heartbeat   time.Duration
+	drift       time.Duration
 }
 
 // Main runs one command line and gives its exit status.
@@ -57,6 +62,7 @@ func Main(ctx context.Context, args []string, version string, t *term.Term) int 
 	}
 	cfg := Default()
 	cfg.Root, cfg.Version, cfg.Log = l.root, version, logger(l.log, t.Err)
+	cfg.Heartbeat, cfg.Drift = l.heartbeat, l.drift
 	return l.perform(ctx, cfg, t)
 }
 
@@ -76,6 +82,8 @@ func parse(args []string) (line, error) {
 	flags.StringVar(&l.blobs, "blobs", "", "")
 	flags.StringVar(&l.output, "o", "", "")
 	flags.StringVar(&l.log, "log", "text", "")
+	flags.DurationVar(&l.heartbeat, "heartbeat", Default().Heartbeat, "")
+	flags.DurationVar(&l.drift, "drift", Default().Drift, "")
 	var words []string
 	for {
 		if err := flags.Parse(args); err != nil {

@@ -28,6 +28,7 @@ type Node struct {
 	Refused  *link.Refusal
 	Sent     Sent              // last sent, recorded on receipt
 	Wanted   declaration.Tuple // the newest row of the ledger
+	Had      []string          // the modules that the newest row of the ledger named
 	Report   *report.Report    // the last one stored
 	ReportAt time.Time         // its arrival, by the controller's clock
 	Trouble  trouble.Trouble   // of its reports; the zero value where the last was clean

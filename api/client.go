@@ -1,0 +1,100 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"syscall"
+
+	"noxmesh/document"
+	"noxmesh/identity"
+	"noxmesh/internal/fault"
+)
+
+// Client makes calls of one controller.
+type Client struct {
+	http  *http.Client
+	base  string
+	token string // "id:secret", empty on a socket
+	where string // as a person would say it
+}
+
+// OverSocket is a client of the controller that listens on this unix socket.
+func OverSocket(path string) *Client {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", path)
+	}
+	return &Client{http: &http.Client{Transport: &http.Transport{DialContext: dial}}, base: "http://controller", where: path}
+}
+
+// OverTLS is a client of the controller that a login names.
+func OverTLS(l identity.Login) *Client {
+	transport := &http.Transport{TLSClientConfig: identity.PinnedTLS(l.CA, hostOf(l.URL))}
+	return &Client{http: &http.Client{Transport: transport}, base: l.URL, token: l.ID + ":" + l.Secret.Reveal(), where: l.URL}
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// Do makes a call and waits for its answer.
+func Do[In, Out any](ctx context.Context, c *Client, call Call[In, Out], in In) (out Out, err error) {
+	path, err := target(call.Row, in)
+	if err != nil {
+		return out, err
+	}
+	var body io.Reader
+	if hasBody(call.Row.Method) {
+		b, err := document.Canonical(in)
+		if err != nil {
+			return out, err
+		}
+		body = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, call.Row.Method, c.base+path, body)
+	if err != nil {
+		return out, fault.Wrap(fault.Invalid, err, "ask the controller at %q", c.where)
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return out, c.unreachable(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(res.Body, int64(outLimits.Bytes)+1))
+	if err != nil {
+		return out, fault.Wrap(fault.Unavailable, err, "read the answer of the controller at %q", c.where)
+	}
+	if res.StatusCode != http.StatusOK {
+		p, err := document.Decode[Problem](documentName(call.Row, "answer"), b, outLimits)
+		if err != nil {
+			return out, fault.New(fault.Unavailable, "the controller at %q answered %s", c.where, res.Status)
+		}
+		return out, p.Err()
+	}
+	return document.Decode[Out](documentName(call.Row, "answer"), b, outLimits)
+}
+
+func (c *Client) unreachable(err error) error {
+	e := fault.Wrap(fault.Unavailable, err, "ask the controller at %q", c.where)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return e.With("it did not answer in time; is it busy or stopped?")
+	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED):
+		return e.With("no controller runs there: start one with \"mesh dev\", or say where it is with --controller")
+	case errors.Is(err, syscall.EACCES):
+		return e.With("only the user that the controller runs as may use its socket; use that user, or \"mesh login\"")
+	}
+	return e
+}

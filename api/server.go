@@ -1,0 +1,130 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+
+	"noxmesh/document"
+	"noxmesh/identity"
+	"noxmesh/internal/fault"
+)
+
+// Who is whoever makes a call.
+type Who struct {
+	Name string
+	Role identity.Role
+}
+
+// Server answers calls. It checks the role of each before its handler is reached.
+type Server struct {
+	mux  *http.ServeMux
+	who  func(*http.Request) (Who, error)
+	log  *slog.Logger
+	rows map[string]bool
+}
+
+// NewServer is a server without handlers. Who says who makes a request: an
+// error is a wrong credential, and a Who of role Anyone is none.
+func NewServer(who func(*http.Request) (Who, error), log *slog.Logger) *Server {
+	s := &Server{mux: http.NewServeMux(), who: who, log: log, rows: map[string]bool{}}
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, fault.New(fault.NotFound, "no call %s %s", r.Method, r.URL.Path).With("GET /v1/openapi.json lists the calls"))
+	})
+	s.mux.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, r *http.Request) {
+		s.answer(w, r, http.StatusOK, OpenAPI())
+	})
+	return s
+}
+
+// Missing is the rows of the table that no handler answers.
+func (s *Server) Missing() []string {
+	var missing []string
+	for _, row := range Table() {
+		if !s.rows[row.Name] {
+			missing = append(missing, row.Name)
+		}
+	}
+	return missing
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Handle answers a call with f.
+func Handle[In, Out any](s *Server, c Call[In, Out], f func(context.Context, Who, In) (Out, error)) {
+	s.rows[c.Row.Name] = true
+	s.mux.HandleFunc(c.Row.Method+" "+c.Row.Path, func(w http.ResponseWriter, r *http.Request) {
+		out, err := serve(s, c, r, f)
+		if err != nil {
+			s.fail(w, r, err)
+			return
+		}
+		s.answer(w, r, http.StatusOK, out)
+	})
+}
+
+func serve[In, Out any](s *Server, c Call[In, Out], r *http.Request, f func(context.Context, Who, In) (Out, error)) (out Out, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.log.Error("panic in a call", "call", c.Row.Name, "panic", p, "stack", string(debug.Stack()))
+			err = fault.New(fault.Broken, "%s: %v", c.Row.Name, p)
+		}
+	}()
+	who, err := s.who(r)
+	if err != nil && c.Row.Role != Anyone {
+		return out, err
+	}
+	if c.Row.Role != Anyone && !identity.May(who.Role, c.Row.Role) {
+		return out, fault.New(fault.Denied, "%s needs the role %s, and %s has %s", c.Row.Name, c.Row.Role, who.Name, who.Role)
+	}
+	in, err := read[In](c.Row, r)
+	if err != nil {
+		return out, err
+	}
+	return f(r.Context(), who, in)
+}
+
+// read is the call's In from its path, its query, and its body where it has one.
+// A hook's body is never read: it could only say what the next look will find.
+func read[In any](row Row, r *http.Request) (in In, err error) {
+	if hasBody(row.Method) && row.Name != "hook" {
+		body, err := io.ReadAll(io.LimitReader(r.Body, int64(inLimits.Bytes)+1))
+		if err != nil {
+			return in, fault.Wrap(fault.Unavailable, err, "read the body of %s", row.Name)
+		}
+		if len(body) > 0 {
+			if in, err = document.Decode[In](documentName(row, "body"), body, inLimits); err != nil {
+				return in, err
+			}
+		}
+	}
+	return in, fill(r, &in)
+}
+
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	kind := fault.KindOf(err)
+	if kind == fault.Broken || kind == fault.Unknown {
+		s.log.Error("a call failed", "method", r.Method, "path", r.URL.Path, "error", err)
+	}
+	s.answer(w, r, StatusCode(kind), ProblemOf(err))
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, code int, v any) {
+	b, err := document.Canonical(v)
+	if err != nil {
+		s.log.Error("an answer cannot be encoded", "path", r.URL.Path, "error", err)
+		code, b = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be encoded","kind":"broken"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	if _, err := w.Write(append(b, '\n')); err != nil && !errors.Is(err, http.ErrHandlerTimeout) {
+		s.log.Debug("an answer was not taken", "path", r.URL.Path, "error", fmt.Sprint(err))
+	}
+}

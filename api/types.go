@@ -1,0 +1,292 @@
+package api
+
+import (
+	"time"
+
+	"noxmesh/identity"
+	"noxmesh/inventory"
+	"noxmesh/status"
+)
+
+// VersionOut is which program answers.
+type VersionOut struct {
+	Version string `json:"version"`
+	Mesh    string `json:"mesh"`
+}
+
+// StatusIn narrows the status to one module or node, by name.
+type StatusIn struct {
+	Module string `json:"-" query:"module"`
+	Node   string `json:"-" query:"node"`
+}
+
+// StatusOut is the status.
+type StatusOut = status.Status
+
+// PlansIn narrows the plans to one node, by name or id.
+type PlansIn struct {
+	Node string `json:"-" query:"node"`
+}
+
+// PlansOut is what nodes should be.
+type PlansOut struct {
+	Plans []status.Plan `json:"plans"`
+}
+
+// PushIn says which nodes to push to: those named, those behind, or all.
+type PushIn struct {
+	Nodes  []string `json:"nodes,omitempty"`
+	Behind bool     `json:"behind,omitempty"`
+	Wait   int64    `json:"wait,omitempty"` // milliseconds to wait for receipts, at most 30,000
+}
+
+// PushOut is how each node stands after the wait.
+type PushOut struct {
+	Nodes []Pushed `json:"nodes"`
+}
+
+// Pushed is one node's receipt, or why there is none yet.
+type Pushed struct {
+	Node     string           `json:"node"`
+	Name     string           `json:"name"`
+	Behind   inventory.Behind `json:"behind,omitempty"` // as status said it before the push
+	Accepted bool             `json:"accepted"`         // it has accepted what is wanted
+	Why      string           `json:"why,omitempty"`    // not accepted: what stands against it
+	LastSeen time.Time        `json:"last_seen,omitzero"`
+}
+
+// ModuleIn names a module.
+type ModuleIn struct {
+	Module string `json:"-" path:"module"`
+}
+
+// ModuleAddIn says where a module's source is.
+type ModuleAddIn struct {
+	Module     string `json:"-" path:"module"`
+	Repository string `json:"repository"`
+	Ref        string `json:"ref,omitempty"`
+	Folder     string `json:"folder,omitempty"`
+}
+
+// ModuleOut is a module.
+type ModuleOut struct {
+	Module     string    `json:"module"`
+	Repository string    `json:"repository"`
+	Ref        string    `json:"ref,omitempty"`
+	Folder     string    `json:"folder,omitempty"`
+	Policy     string    `json:"policy"`
+	AddedBy    string    `json:"added_by"`
+	AddedAt    time.Time `json:"added_at"`
+}
+
+// ModulesOut is every module.
+type ModulesOut struct {
+	Modules []ModuleOut `json:"modules"`
+}
+
+// ModuleShowOut is one module with what is known of it.
+type ModuleShowOut struct {
+	ModuleOut
+	Status   status.Module `json:"status"`
+	Provides []string      `json:"provides,omitempty"`
+	Requires []string      `json:"requires,omitempty"`
+	Summary  string        `json:"summary,omitempty"`
+	Writes   []Write       `json:"declared"`
+}
+
+// Write is one declare-write.
+type Write struct {
+	Build  string    `json:"build"`
+	Commit string    `json:"commit"`
+	Nodes  []string  `json:"nodes"`
+	By     string    `json:"by"`
+	At     time.Time `json:"at"`
+	Why    string    `json:"why,omitempty"`
+}
+
+// PolicyIn is who declares.
+type PolicyIn struct {
+	Module string `json:"-" path:"module"`
+	Policy string `json:"policy"`
+}
+
+// DeclareIn says which build, on which nodes. Empty means the newest, and everywhere the module belongs.
+type DeclareIn struct {
+	Module string   `json:"-" path:"module"`
+	Build  string   `json:"build,omitempty"` // a digest, or the beginning of one or of a commit
+	Nodes  []string `json:"nodes,omitempty"`
+	Why    string   `json:"why,omitempty"`
+}
+
+// DeclareOut is what was written.
+type DeclareOut struct {
+	Module  string   `json:"module"`
+	Build   string   `json:"build"`
+	Commit  string   `json:"commit"`
+	Verdict string   `json:"verdict"`
+	Nodes   []string `json:"nodes"`   // names of those whose declaration names it now
+	Already []string `json:"already"` // names of those whose declaration named it before
+}
+
+// NodeIn names a node, by name or id.
+type NodeIn struct {
+	Node string `json:"-" path:"node"`
+}
+
+// NodeAddIn names a new node.
+type NodeAddIn struct {
+	Node  string `json:"-" path:"node"`
+	Lives int64  `json:"lives,omitempty"` // seconds that the token lives; an hour where it is not given
+}
+
+// TokenOut is a token, shown once.
+type TokenOut struct {
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Token   string    `json:"token"`
+	Expires time.Time `json:"expires"`
+}
+
+// NodeOut is a node.
+type NodeOut struct {
+	status.Node
+	AddedAt  time.Time `json:"added_at"`
+	JoinedAt time.Time `json:"joined_at,omitzero"`
+}
+
+// NodesOut is every node.
+type NodesOut struct {
+	Nodes []NodeOut `json:"nodes"`
+}
+
+// NodeShowOut is one node with its assignments and last report.
+type NodeShowOut struct {
+	NodeOut
+	Assigned  []Assigned `json:"assigned"`
+	Accepted  string     `json:"accepted,omitempty"` // epoch/generation
+	Applied   string     `json:"applied,omitempty"`  // epoch/generation
+	Resources []Resource `json:"resources"`
+}
+
+// Assigned is one assignment.
+type Assigned struct {
+	Module   string            `json:"module"`
+	Settings map[string]string `json:"settings,omitempty"`
+}
+
+// Resource is one resource as the node's last report has it.
+type Resource struct {
+	Resource string `json:"resource"`
+	State    string `json:"state"`
+	Error    string `json:"error,omitempty"`
+	Found    string `json:"found,omitempty"`
+}
+
+// AssignIn assigns a module to a node.
+type AssignIn struct {
+	Node     string            `json:"-" path:"node"`
+	Module   string            `json:"-" path:"module"`
+	Settings map[string]string `json:"settings,omitempty"`
+}
+
+// UnassignIn takes an assignment back.
+type UnassignIn struct {
+	Node   string `json:"-" path:"node"`
+	Module string `json:"-" path:"module"`
+}
+
+// AssignOut is what belongs on the node now.
+type AssignOut struct {
+	Node       string   `json:"node"`
+	Name       string   `json:"name"`
+	Modules    []string `json:"modules"`    // that belong on it, providers first
+	Undeclared []string `json:"undeclared"` // those of them that are not declared there yet
+}
+
+// BuildsIn narrows the list.
+type BuildsIn struct {
+	Module string `json:"-" query:"module"`
+	Limit  int    `json:"-" query:"limit"`
+}
+
+// BuildsOut is past builds, newest first.
+type BuildsOut struct {
+	Builds []BuildOut `json:"builds"`
+}
+
+// BuildOut is one request of the builders and what became of it.
+type BuildOut struct {
+	Request string    `json:"request"`
+	Module  string    `json:"module"`
+	Commit  string    `json:"commit"`
+	State   string    `json:"state"` // open, leased, withdrawn, built, failed, environment
+	Step    string    `json:"step,omitempty"`
+	Why     string    `json:"why,omitempty"`
+	Verdict string    `json:"verdict,omitempty"`
+	Build   string    `json:"build,omitempty"`
+	Content string    `json:"content,omitempty"`
+	Builder string    `json:"builder,omitempty"`
+	Asked   time.Time `json:"asked"`
+	Began   time.Time `json:"began,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+	LogSize int64     `json:"log_size,omitempty"`
+	Finding string    `json:"finding,omitempty"`
+}
+
+// LogIn names a build by its request, its digest, or the beginning of either.
+type LogIn struct {
+	Build  string `json:"-" path:"build"`
+	Offset int64  `json:"-" query:"offset"`
+}
+
+// LogOut is a piece of a log.
+type LogOut struct {
+	Request  string `json:"request"`
+	Offset   int64  `json:"offset"` // of Text
+	Text     string `json:"text"`
+	Complete bool   `json:"complete"` // nothing will follow
+}
+
+// BuilderIn names a builder.
+type BuilderIn struct {
+	Builder string `json:"-" path:"builder"`
+}
+
+// BuildersOut is every builder.
+type BuildersOut struct {
+	Builders []BuilderOut `json:"builders"`
+}
+
+// BuilderOut is one builder.
+type BuilderOut struct {
+	Builder  string    `json:"builder"`
+	Name     string    `json:"name"`
+	Version  string    `json:"version"`
+	Platform string    `json:"platform"`
+	Sandbox  string    `json:"sandbox,omitempty"` // why it has none
+	LastSeen time.Time `json:"last_seen,omitzero"`
+}
+
+// LoginAddIn names a person and a role.
+type LoginAddIn struct {
+	Name string `json:"-" path:"name"`
+	Role string `json:"role"`
+}
+
+// LoginOut is a login, shown once.
+type LoginOut struct {
+	Name  string `json:"name"`
+	Role  string `json:"role"`
+	Login string `json:"login"`
+}
+
+// JoinIn is what a node or builder says to join.
+type JoinIn = identity.JoinRequest
+
+// JoinOut is what it is told.
+type JoinOut = identity.JoinAnswer
+
+// HookIn names a module.
+type HookIn struct {
+	Module string `json:"-" path:"module"`
+}

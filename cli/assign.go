@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"noxmesh/api"
+	"noxmesh/internal/fault"
+	"noxmesh/internal/term"
+)
+
+func (s *shell) assign() *cobra.Command {
+	var set []string
+	c := &cobra.Command{
+		Use:   "assign MODULE NODE",
+		Short: "Say that a module belongs on a node",
+		Long: `Say that a module belongs on a node, with what it requires. Whoever can merge to an assigned module is root on the node:
+assignment is the grant. Assigning is not declaring: nothing changes on the node until a build is declared there.
+` + term.ExitHelp(),
+		Example: "  mesh assign site laptop\n  mesh assign site laptop --set port=8081",
+		Args:    arguments(2, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			settings, err := parseSettings(set)
+			if err != nil {
+				return err
+			}
+			out, err := ask(c.Context(), s, api.Assign(), api.AssignIn{Module: args[0], Node: args[1], Settings: settings})
+			if err != nil {
+				return err
+			}
+			s.show(out, func() {
+				s.out.Note("%s: %s", out.Name, joined(out.Modules))
+				for _, m := range out.Undeclared {
+					s.out.Hint("%s is not declared on %s yet: mesh declare %s", m, out.Name, m)
+				}
+			})
+			return nil
+		},
+	}
+	c.Flags().StringArrayVar(&set, "set", nil, "a setting as `NAME=VALUE`; may be given more than once")
+	return c
+}
+
+func parseSettings(set []string) (map[string]string, error) {
+	settings := map[string]string{}
+	for _, one := range set {
+		name, value, ok := strings.Cut(one, "=")
+		if !ok || name == "" {
+			return nil, fault.New(fault.Invalid, "--set %q: want NAME=VALUE", one)
+		}
+		settings[name] = value
+	}
+	return settings, nil
+}
+
+func (s *shell) unassign() *cobra.Command {
+	return &cobra.Command{
+		Use:     "unassign MODULE NODE",
+		Short:   "Take an assignment back",
+		Long:    "Take an assignment back. What the module put on the node, and what only it required, is removed from there.\n\n" + term.ExitHelp(),
+		Example: "  mesh unassign site laptop",
+		Args:    arguments(2, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			out, err := ask(c.Context(), s, api.Unassign(), api.UnassignIn{Module: args[0], Node: args[1]})
+			if err != nil {
+				return err
+			}
+			s.show(out, func() { s.out.Note("%s: %s", out.Name, joined(out.Modules)) })
+			return nil
+		},
+	}
+}

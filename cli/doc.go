@@ -1,0 +1,6 @@
+// Package cli is what a person types: one file per command, one script test per file.
+//
+// Results go to standard output, words to standard error, colour and progress
+// only to a terminal. With -o json every command prints one document, and an
+// error is one too.
+package cli

@@ -1,0 +1,337 @@
+package controller
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	mesh "noxmesh"
+	"noxmesh/api"
+	"noxmesh/delivery"
+	"noxmesh/delivery/artifact"
+	deliverystore "noxmesh/delivery/store"
+	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
+	"noxmesh/internal/git"
+	"noxmesh/inventory"
+	"noxmesh/manifest"
+)
+
+func (c *Controller) answerModuleAdd(ctx context.Context, who api.Who, in api.ModuleAddIn) (api.ModuleOut, error) {
+	m := mesh.Module{Name: in.Module, Repository: in.Repository, Ref: in.Ref, Folder: in.Folder}
+	if err := c.checkModule(m); err != nil {
+		return api.ModuleOut{}, err
+	}
+	var row deliverystore.ModuleRow
+	err := c.db.Write(ctx, func(tx *db.Tx) (err error) {
+		if err = deliverystore.AddModule(tx, m, who.Name, time.Now()); err != nil {
+			return err
+		}
+		row, err = deliverystore.Module(tx, in.Module)
+		return err
+	})
+	if err != nil {
+		return api.ModuleOut{}, err
+	}
+	c.sources.Nudge(in.Module)
+	return moduleOut(row), nil
+}
+
+// checkModule refuses a place that the mesh would never read, before it is recorded.
+func (c *Controller) checkModule(m mesh.Module) error {
+	if !mesh.ValidModuleName(m.Name) {
+		return fault.New(fault.Invalid, "%q is not a module's name", m.Name).With("lower-case letters, digits and inner hyphens, at most 63")
+	}
+	if err := git.CheckURL(m.Repository, c.allow()); err != nil {
+		return err
+	}
+	if m.Ref != "" {
+		if err := git.CheckRef(m.Ref); err != nil {
+			return err
+		}
+	}
+	return manifest.CheckFolder(m.Folder)
+}
+
+func moduleOut(m deliverystore.ModuleRow) api.ModuleOut {
+	return api.ModuleOut{
+		Module: m.Name, Repository: m.Repository, Ref: m.Ref, Folder: m.Folder,
+		Policy: m.Policy, AddedBy: m.AddedBy, AddedAt: m.AddedAt,
+	}
+}
+
+func (c *Controller) answerModules(ctx context.Context, _ api.Who, _ api.Nothing) (api.ModulesOut, error) {
+	out := api.ModulesOut{Modules: []api.ModuleOut{}}
+	err := c.db.Read(ctx, func(tx *db.Tx) error {
+		rows, err := deliverystore.Modules(tx)
+		for _, m := range rows {
+			out.Modules = append(out.Modules, moduleOut(m))
+		}
+		return err
+	})
+	return out, err
+}
+
+func (c *Controller) answerModule(ctx context.Context, _ api.Who, in api.ModuleIn) (api.ModuleShowOut, error) {
+	v, troubles, applied, err := c.lookAll(ctx)
+	if err != nil {
+		return api.ModuleShowOut{}, err
+	}
+	m, err := v.module(in.Module)
+	if err != nil {
+		return api.ModuleShowOut{}, err
+	}
+	s := v.sources[m.Name]
+	out := api.ModuleShowOut{
+		ModuleOut: moduleOut(m), Status: c.moduleStatus(v, m.Name, troubles, applied, time.Now()),
+		Provides: s.Manifest.Provides, Requires: s.Manifest.Requires, Summary: s.Manifest.Summary, Writes: []api.Write{},
+	}
+	var writes []deliverystore.DeclareWrite
+	err = c.db.Read(ctx, func(tx *db.Tx) error {
+		writes, err = deliverystore.DeclareWrites(tx, m.Name, 20)
+		return err
+	})
+	for _, w := range writes {
+		one := api.Write{Build: string(w.Build), By: w.By, At: w.At, Why: w.Why, Nodes: names(v, w.Nodes)}
+		if b := v.byID[w.Build]; b != nil {
+			one.Commit = b.Manifest.Built.Commit
+		}
+		out.Writes = append(out.Writes, one)
+	}
+	return out, err
+}
+
+func names(v *view, ids []string) []string {
+	out := make([]string, 0, len(ids))
+	for _, id := range ids {
+		out = append(out, v.nodeName(id))
+	}
+	return out
+}
+
+func (c *Controller) answerModuleRemove(ctx context.Context, _ api.Who, in api.ModuleIn) (api.Nothing, error) {
+	v, err := c.look(ctx)
+	if err != nil {
+		return api.Nothing{}, err
+	}
+	if _, err := v.module(in.Module); err != nil {
+		return api.Nothing{}, err
+	}
+	if on := v.nodesOf(in.Module); len(on) > 0 {
+		return api.Nothing{}, fault.New(fault.Conflict, "module %q belongs on %s", in.Module, strings.Join(names(v, on), ", ")).
+			With("mesh unassign it, or what requires it, first; that also removes what it put there")
+	}
+	err = c.db.Write(ctx, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, in.Module) })
+	c.declares.NudgeAll()
+	return api.Nothing{}, err
+}
+
+func (c *Controller) answerLook(ctx context.Context, _ api.Who, in api.ModuleIn) (api.Nothing, error) {
+	v, err := c.look(ctx)
+	if err != nil {
+		return api.Nothing{}, err
+	}
+	if _, err := v.module(in.Module); err != nil {
+		return api.Nothing{}, err
+	}
+	c.sources.Forgive(in.Module)
+	c.sources.Nudge(in.Module)
+	return api.Nothing{}, nil
+}
+
+// answerHook is what a forge calls. Nothing in it is believed, so that nobody
+// learns from the answer whether there is such a module.
+func (c *Controller) answerHook(_ context.Context, _ api.Who, in api.HookIn) (api.Nothing, error) {
+	if mesh.ValidModuleName(in.Module) {
+		if _, known := c.looked.Load(in.Module); known {
+			c.sources.Nudge(in.Module)
+		}
+	}
+	return api.Nothing{}, nil
+}
+
+func (c *Controller) answerPolicy(ctx context.Context, who api.Who, in api.PolicyIn) (api.ModuleOut, error) {
+	if _, ok := delivery.ParsePolicy(in.Policy); !ok {
+		return api.ModuleOut{}, fault.New(fault.Invalid, "no policy %q", in.Policy).
+			With("manual: a person declares each build. auto: a fit build is declared at once")
+	}
+	var row deliverystore.ModuleRow
+	err := c.db.Write(ctx, func(tx *db.Tx) (err error) {
+		if err = deliverystore.SetPolicy(tx, in.Module, in.Policy, who.Name, time.Now()); err != nil {
+			return err
+		}
+		row, err = deliverystore.Module(tx, in.Module)
+		return err
+	})
+	c.builds.Nudge(in.Module)
+	return moduleOut(row), err
+}
+
+// answerDeclare is one write for all the nodes it concerns.
+func (c *Controller) answerDeclare(ctx context.Context, who api.Who, in api.DeclareIn) (api.DeclareOut, error) {
+	out := api.DeclareOut{Module: in.Module, Nodes: []string{}, Already: []string{}}
+	v, err := c.look(ctx)
+	if err != nil {
+		return out, err
+	}
+	if why := v.recovering(); why != "" {
+		return out, fault.New(fault.Conflict, "nothing is declared: %s", why).With("mesh-controller recover says what to do")
+	}
+	m, err := v.module(in.Module)
+	if err != nil {
+		return out, err
+	}
+	f := v.facts(m)
+	b, err := chosenBuild(f, in.Build)
+	if err != nil {
+		return out, err
+	}
+	nodes, err := chosenNodes(v, f, in.Nodes)
+	if err != nil {
+		return out, err
+	}
+	out.Build, out.Commit, out.Verdict = string(b.ID), b.Manifest.Built.Commit, b.Verdict.String()
+	var ids []string
+	for _, n := range nodes {
+		if f.Declared[n.ID] == b.ID {
+			out.Already = append(out.Already, n.Name)
+			continue
+		}
+		ids, out.Nodes = append(ids, n.ID), append(out.Nodes, n.Name)
+	}
+	if len(ids) == 0 {
+		return out, nil
+	}
+	return out, c.declare(ctx, deliverystore.DeclareWrite{Module: in.Module, Build: b.ID, Nodes: ids, By: who.Name, At: time.Now(), Why: in.Why})
+}
+
+// chosenBuild is the build that a person asked for, if it may be declared.
+func chosenBuild(f delivery.Facts, named string) (*artifact.Build, error) {
+	b := delivery.CurrentBuild(f)
+	if named != "" {
+		var err error
+		if b, err = namedBuild(f, named); err != nil {
+			return nil, err
+		}
+	}
+	if b == nil {
+		d := delivery.Compare(f, time.Now())
+		why := "nothing has been built from its source yet"
+		if len(d.Waiting) > 0 {
+			why = "it waits for " + d.Waiting[len(d.Waiting)-1].For
+		}
+		return nil, fault.New(fault.Conflict, "declare %q: no build of its current source: %s", f.Module, why).
+			With("mesh builds %s shows what has been built; --build declares an older one", f.Module)
+	}
+	if !b.Verdict.Eligible() {
+		return nil, fault.New(fault.Conflict, "declare %q: build %s is %s", f.Module, b.ID.Short(), b.Verdict).
+			With("mesh logs %s shows why; only a fit build is ever declared", b.Request)
+	}
+	return b, nil
+}
+
+func namedBuild(f delivery.Facts, named string) (*artifact.Build, error) {
+	var found []*artifact.Build
+	for i, b := range f.Builds {
+		if strings.HasPrefix(string(b.ID), named) || strings.HasPrefix(b.ID.Hex(), named) ||
+			strings.HasPrefix(b.Manifest.Built.Commit, named) || strings.HasPrefix(b.Request, named) {
+			found = append(found, &f.Builds[i])
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fault.New(fault.NotFound, "no build of %q begins with %q", f.Module, named).With("mesh builds %s lists them", f.Module)
+	case 1:
+		return found[0], nil
+	}
+	return nil, fault.New(fault.Invalid, "%d builds of %q begin with %q", len(found), f.Module, named).With("give more of it")
+}
+
+func chosenNodes(v *view, f delivery.Facts, named []string) ([]inventory.Node, error) {
+	var nodes []inventory.Node
+	for _, id := range f.Nodes {
+		n, err := v.node(id)
+		if err != nil {
+			return nil, err
+		}
+		nodes = append(nodes, n)
+	}
+	if len(named) == 0 {
+		if len(nodes) == 0 {
+			return nil, fault.New(fault.Conflict, "declare %q: it belongs on no node", f.Module).With("mesh assign %s NODE", f.Module)
+		}
+		return nodes, nil
+	}
+	var chosen []inventory.Node
+	for _, name := range named {
+		n, err := v.node(name)
+		if err != nil {
+			return nil, err
+		}
+		if !contains(nodes, n.ID) {
+			return nil, fault.New(fault.Conflict, "declare %q: it does not belong on %q", f.Module, n.Name).With("mesh assign %s %s", f.Module, n.Name)
+		}
+		chosen = append(chosen, n)
+	}
+	return chosen, nil
+}
+
+func contains(nodes []inventory.Node, id string) bool {
+	for _, n := range nodes {
+		if n.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsIn) (api.BuildsOut, error) {
+	out := api.BuildsOut{Builds: []api.BuildOut{}}
+	limit := in.Limit
+	if limit <= 0 || limit > 1000 {
+		limit = 50
+	}
+	err := c.db.Read(ctx, func(tx *db.Tx) error {
+		if in.Module != "" {
+			if _, err := deliverystore.Module(tx, in.Module); err != nil {
+				return err
+			}
+		}
+		rows, err := deliverystore.Builds(tx, in.Module, limit)
+		for _, a := range rows {
+			out.Builds = append(out.Builds, buildOut(a))
+		}
+		return err
+	})
+	return out, err
+}
+
+func buildOut(a deliverystore.Attempt) api.BuildOut {
+	out := api.BuildOut{
+		Request: a.Request, Module: a.Module, Commit: a.Commit, State: a.State, Step: string(a.Step), Why: a.Why,
+		Build: string(a.Build), Content: string(a.Content), Builder: a.Builder, Asked: a.Asked, Began: a.Began, Ended: a.Ended,
+		LogSize: a.LogSize, Finding: a.Finding,
+	}
+	if a.Build != "" {
+		out.Verdict = a.Verdict.String()
+	}
+	return out
+}
+
+func (c *Controller) answerLog(ctx context.Context, _ api.Who, in api.LogIn) (api.LogOut, error) {
+	var out api.LogOut
+	err := c.db.Read(ctx, func(tx *db.Tx) error {
+		request, err := deliverystore.FindRequest(tx, in.Build)
+		if err != nil {
+			return err
+		}
+		text, complete, err := deliverystore.Log(tx, request)
+		if err != nil {
+			return err
+		}
+		at := min(max(in.Offset, 0), int64(len(text)))
+		out = api.LogOut{Request: request, Offset: at, Text: text[at:], Complete: complete}
+		return nil
+	})
+	return out, err
+}

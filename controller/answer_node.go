@@ -1,0 +1,298 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	mesh "noxmesh"
+	"noxmesh/api"
+	"noxmesh/declaration"
+	deliverystore "noxmesh/delivery/store"
+	"noxmesh/identity"
+	identitystore "noxmesh/identity/store"
+	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
+	"noxmesh/inventory"
+	inventorystore "noxmesh/inventory/store"
+	"noxmesh/link"
+)
+
+// tokenLives is how long a token is good for where nobody says otherwise: long
+// enough to walk to a machine, short enough to be worthless tomorrow.
+const tokenLives = time.Hour
+
+func (c *Controller) answerNodeAdd(ctx context.Context, who api.Who, in api.NodeAddIn) (api.TokenOut, error) {
+	if !mesh.ValidNodeName(in.Node) {
+		return api.TokenOut{}, fault.New(fault.Invalid, "%q is not a node's name", in.Node).With("a host name in lower case, at most 63 characters")
+	}
+	lives := tokenLives
+	if in.Lives > 0 {
+		lives = time.Duration(in.Lives) * time.Second
+	}
+	id := identity.NewID()
+	return c.makeToken(ctx, identitystore.TokenRow{Kind: identity.KindNode, Target: id, Name: in.Node, MadeBy: who.Name}, lives,
+		func(tx *db.Tx, row *identitystore.TokenRow, now time.Time) error {
+			n, err := inventorystore.Node(tx, in.Node)
+			switch {
+			case fault.KindOf(err) == fault.NotFound:
+				return inventorystore.AddNode(tx, inventorystore.NewNode{ID: id, Name: in.Node, By: who.Name, At: now})
+			case err != nil:
+				return err
+			case !n.JoinedAt.IsZero():
+				return fault.New(fault.Conflict, "node %q has joined", in.Node).With("mesh node remove %s first, if another machine is to have the name", in.Node)
+			}
+			row.Target = n.ID // added before and never joined: one more token for it
+			return nil
+		})
+}
+
+// makeToken makes a token, with whatever else belongs into its transaction.
+func (c *Controller) makeToken(ctx context.Context, row identitystore.TokenRow, lives time.Duration, also func(*db.Tx, *identitystore.TokenRow, time.Time) error) (api.TokenOut, error) {
+	secret, now := identity.NewSecret(), time.Now()
+	row.ID, row.Hash, row.MadeAt, row.Expires = identity.NewID(), identity.HashSecret(secret), now, now.Add(lives)
+	err := c.db.Write(ctx, func(tx *db.Tx) error {
+		if err := also(tx, &row, now); err != nil {
+			return err
+		}
+		return identitystore.AddToken(tx, row)
+	})
+	if err != nil {
+		return api.TokenOut{}, err
+	}
+	token := identity.Token{URL: c.apiURL(), CA: c.keys.ca.Fingerprint(), Root: c.keys.root, Mesh: c.mesh, ID: row.ID, Secret: secret}
+	text, err := token.Text()
+	return api.TokenOut{ID: row.Target, Name: row.Name, Token: text, Expires: row.Expires}, err
+}
+
+func (c *Controller) answerNodes(ctx context.Context, _ api.Who, _ api.Nothing) (api.NodesOut, error) {
+	out := api.NodesOut{Nodes: []api.NodeOut{}}
+	v, err := c.look(ctx)
+	if err != nil {
+		return out, err
+	}
+	for _, n := range v.nodes {
+		one, err := nodeOut(v, n)
+		if err != nil {
+			return out, err
+		}
+		out.Nodes = append(out.Nodes, one)
+	}
+	return out, nil
+}
+
+func nodeOut(v *view, n inventory.Node) (api.NodeOut, error) {
+	s, err := nodeStatus(v, n)
+	return api.NodeOut{Node: s, AddedAt: n.AddedAt, JoinedAt: n.JoinedAt}, err
+}
+
+func (c *Controller) answerNode(ctx context.Context, _ api.Who, in api.NodeIn) (api.NodeShowOut, error) {
+	out := api.NodeShowOut{Assigned: []api.Assigned{}, Resources: []api.Resource{}}
+	v, err := c.look(ctx)
+	if err != nil {
+		return out, err
+	}
+	n, err := v.node(in.Node)
+	if err != nil {
+		return out, err
+	}
+	if out.NodeOut, err = nodeOut(v, n); err != nil {
+		return out, err
+	}
+	for _, a := range v.assigned[n.ID] {
+		out.Assigned = append(out.Assigned, api.Assigned{Module: a.Module, Settings: a.Settings})
+	}
+	if n.Accepted != (declaration.Tuple{}) {
+		out.Accepted = tupleWords(n.Accepted)
+	}
+	if n.Applied != (declaration.Tuple{}) {
+		out.Applied = tupleWords(n.Applied)
+	}
+	if n.Report != nil {
+		for _, r := range n.Report.Resources {
+			out.Resources = append(out.Resources, api.Resource{Resource: r.ID, State: string(r.State), Error: r.Error, Found: r.Found})
+		}
+	}
+	return out, nil
+}
+
+func (c *Controller) answerNodeRemove(ctx context.Context, _ api.Who, in api.NodeIn) (api.Nothing, error) {
+	v, err := c.look(ctx)
+	if err != nil {
+		return api.Nothing{}, err
+	}
+	n, err := v.node(in.Node)
+	if err != nil {
+		return api.Nothing{}, err
+	}
+	err = c.db.Write(ctx, func(tx *db.Tx) error { return inventorystore.RemoveNode(tx, n.ID, time.Now()) })
+	if err != nil {
+		return api.Nothing{}, err
+	}
+	c.outbox.forget(n.ID)
+	if n.Nats == "" {
+		return api.Nothing{}, nil
+	}
+	return api.Nothing{}, c.broker.Revoke(link.Nodes, n.Nats)
+}
+
+func (c *Controller) answerAssign(ctx context.Context, who api.Who, in api.AssignIn) (api.AssignOut, error) {
+	return c.changeAssignment(ctx, in.Node, in.Module, func(tx *db.Tx, v *view, n inventory.Node) error {
+		return inventorystore.Assign(tx, mesh.Assignment{Module: in.Module, Node: n.ID, Settings: in.Settings}, who.Name, time.Now())
+	})
+}
+
+// answerUnassign takes an assignment back. What no longer belongs on the node
+// is no longer declared there either: to bring it back is a new decision.
+func (c *Controller) answerUnassign(ctx context.Context, _ api.Who, in api.UnassignIn) (api.AssignOut, error) {
+	return c.changeAssignment(ctx, in.Node, in.Module, func(tx *db.Tx, v *view, n inventory.Node) error {
+		if err := inventorystore.Unassign(tx, in.Module, n.ID); err != nil {
+			return err
+		}
+		var after view
+		if err := after.load(tx); err != nil {
+			return err
+		}
+		for _, m := range gone(v.belong(n.ID), after.belong(n.ID)) {
+			if err := deliverystore.Undeclare(tx, m, n.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// gone is what is in before and not in after.
+func gone(before, after []string) []string {
+	stays := map[string]bool{}
+	for _, m := range after {
+		stays[m] = true
+	}
+	var out []string
+	for _, m := range before {
+		if !stays[m] {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (c *Controller) changeAssignment(ctx context.Context, node, module string, change func(*db.Tx, *view, inventory.Node) error) (api.AssignOut, error) {
+	v, err := c.look(ctx)
+	if err != nil {
+		return api.AssignOut{}, err
+	}
+	n, err := v.node(node)
+	if err != nil {
+		return api.AssignOut{}, err
+	}
+	if _, err := v.module(module); err != nil {
+		return api.AssignOut{}, err
+	}
+	if err := c.db.Write(ctx, func(tx *db.Tx) error { return change(tx, v, n) }); err != nil {
+		return api.AssignOut{}, err
+	}
+	c.declares.Nudge(n.ID)
+	c.builds.NudgeAll()
+	if v, err = c.look(ctx); err != nil {
+		return api.AssignOut{}, err
+	}
+	out := api.AssignOut{Node: n.ID, Name: n.Name, Modules: v.belong(n.ID), Undeclared: []string{}}
+	if out.Modules == nil {
+		out.Modules = []string{}
+	}
+	for _, m := range out.Modules {
+		if v.declared[n.ID][m] == "" {
+			out.Undeclared = append(out.Undeclared, m)
+		}
+	}
+	return out, nil
+}
+
+func (c *Controller) answerBuilderAdd(ctx context.Context, who api.Who, in api.BuilderIn) (api.TokenOut, error) {
+	if !mesh.ValidNodeName(in.Builder) {
+		return api.TokenOut{}, fault.New(fault.Invalid, "%q is not a builder's name", in.Builder).With("a host name in lower case, at most 63 characters")
+	}
+	row := identitystore.TokenRow{Kind: identity.KindBuilder, Target: identity.NewID(), Name: in.Builder, MadeBy: who.Name}
+	return c.makeToken(ctx, row, tokenLives, func(*db.Tx, *identitystore.TokenRow, time.Time) error { return nil })
+}
+
+func (c *Controller) answerBuilders(ctx context.Context, _ api.Who, _ api.Nothing) (api.BuildersOut, error) {
+	out := api.BuildersOut{Builders: []api.BuilderOut{}}
+	err := c.db.Read(ctx, func(tx *db.Tx) error {
+		rows, err := identitystore.Builders(tx)
+		for _, b := range rows {
+			out.Builders = append(out.Builders, api.BuilderOut{
+				Builder: b.ID, Name: b.Name, Version: b.Version, Platform: b.Platform, Sandbox: b.Sandbox, LastSeen: b.LastSeen,
+			})
+		}
+		return err
+	})
+	return out, err
+}
+
+func (c *Controller) answerBuilderRemove(ctx context.Context, _ api.Who, in api.BuilderIn) (api.Nothing, error) {
+	var b identitystore.BuilderRow
+	err := c.db.Write(ctx, func(tx *db.Tx) (err error) {
+		if b, err = identitystore.Builder(tx, in.Builder); err != nil {
+			return err
+		}
+		return identitystore.RemoveBuilder(tx, b.ID, time.Now())
+	})
+	if err != nil {
+		return api.Nothing{}, err
+	}
+	return api.Nothing{}, c.broker.Revoke(link.Builders, b.Nats)
+}
+
+func (c *Controller) answerLoginAdd(ctx context.Context, _ api.Who, in api.LoginAddIn) (api.LoginOut, error) {
+	role, err := identity.ParseRole(in.Role)
+	if err != nil {
+		return api.LoginOut{}, err
+	}
+	secret := identity.NewSecret()
+	row := identitystore.LoginRow{ID: identity.NewID(), Name: in.Name, Role: role, Hash: identity.HashSecret(secret), MadeAt: time.Now()}
+	if err := c.db.Write(ctx, func(tx *db.Tx) error { return identitystore.AddLogin(tx, row) }); err != nil {
+		return api.LoginOut{}, err
+	}
+	login := identity.Login{URL: c.apiURL(), CA: c.keys.ca.Fingerprint(), ID: row.ID, Secret: secret}
+	text, err := login.Text()
+	return api.LoginOut{Name: in.Name, Role: string(role), Login: text}, err
+}
+
+// answerJoin makes a node or a builder part of the mesh. The token is the
+// permission, and is used up in the transaction that records the keys.
+func (c *Controller) answerJoin(ctx context.Context, _ api.Who, in api.JoinIn) (api.JoinOut, error) {
+	secret, now := identity.NewSecret(), time.Now()
+	var t identitystore.TokenRow
+	err := c.db.Write(ctx, func(tx *db.Tx) (err error) {
+		if t, err = identitystore.UseToken(tx, in.Token, identity.HashSecret(identity.SecretFrom(in.Secret)), now); err != nil {
+			return err
+		}
+		if t.Kind != in.Kind {
+			return fault.New(fault.Denied, "the token is for a %s, not for a %s", t.Kind, in.Kind)
+		}
+		if err := identitystore.SetRegistrySecret(tx, t.Target, identity.HashSecret(secret)); err != nil {
+			return err
+		}
+		if t.Kind == identity.KindBuilder {
+			return identitystore.AddBuilder(tx, identitystore.BuilderRow{ID: t.Target, Name: t.Name, Sign: in.Sign, Nats: in.Nats, Version: in.Version, AddedAt: now})
+		}
+		return inventorystore.JoinNode(tx, inventorystore.Joining{ID: t.Target, Sign: in.Sign, Nats: in.Nats, Seal: in.Seal, Host: in.Version, Speaks: in.Speaks, At: now})
+	})
+	if err != nil {
+		return api.JoinOut{}, err
+	}
+	side, ok := t.Kind.Side()
+	if !ok {
+		return api.JoinOut{}, fault.New(fault.Broken, "a token for %q", t.Kind)
+	}
+	jwt, err := c.broker.UserJWT(side, t.Target, in.Nats)
+	if err != nil {
+		return api.JoinOut{}, err
+	}
+	c.log.Info("joined", "kind", t.Kind, "id", t.Target, "name", t.Name)
+	return api.JoinOut{
+		Format: identity.Format, Mesh: c.mesh, ID: t.Target, Name: t.Name, CA: string(c.keys.ca.PEM()), Broker: c.brokerURL(),
+		JWT: jwt, Registry: c.registryURL(), RegistrySecret: secret.Reveal(), Keys: c.keys.document,
+	}, nil
+}

@@ -1,0 +1,147 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"noxmesh/delivery"
+	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/build"
+	deliverystore "noxmesh/delivery/store"
+	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
+	"noxmesh/internal/loop"
+	"noxmesh/link"
+)
+
+// buildStep compares one module and takes the step that the comparison names.
+func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, error) {
+	v, err := c.look(ctx)
+	if err != nil {
+		return loop.Result{}, err
+	}
+	m, err := v.module(name)
+	if fault.KindOf(err) == fault.NotFound {
+		return loop.Result{}, nil
+	}
+	f := v.facts(m)
+	if err := c.compareRegistry(ctx, &f); err != nil {
+		return loop.Result{}, err
+	}
+	now := time.Now()
+	d := delivery.Compare(f, now)
+	if d.Ask != nil {
+		if err := c.ask(ctx, m, f, *d.Ask); err != nil {
+			return loop.Result{}, err
+		}
+	}
+	if d.Declare != nil && v.recovering() == "" {
+		err := c.declare(ctx, deliverystore.DeclareWrite{Module: name, Build: d.Declare.Build, Nodes: d.Declare.Nodes, By: byPolicy, At: now})
+		if err != nil {
+			return loop.Result{}, err
+		}
+	}
+	if !d.Next.IsZero() {
+		return loop.Result{After: d.Next.Sub(now)}, nil
+	}
+	return loop.Result{}, troubleOf(f, d)
+}
+
+// troubleOf is what keeps a module from being delivered and is nobody's turn
+// but a reconciler's: a build that failed, or that nobody takes.
+func troubleOf(f delivery.Facts, d delivery.Difference) error {
+	if b := delivery.CurrentBuild(f); b != nil || f.Source.Commit == "" || d.Ask != nil {
+		return nil
+	}
+	if len(f.Builders) > 0 || len(d.Waiting) == 0 {
+		return nil
+	}
+	return fault.New(fault.Unavailable, "build of %q: waits for %s", f.Module, d.Waiting[len(d.Waiting)-1].For).
+		With("mesh builder add NAME makes the token that a builder joins with")
+}
+
+// compareRegistry marks the current build as gone where the registry no longer
+// holds it: what has been built is compared with the world too.
+func (c *Controller) compareRegistry(ctx context.Context, f *delivery.Facts) error {
+	b := delivery.CurrentBuild(*f)
+	if b == nil {
+		return nil
+	}
+	has, err := c.pull.HasManifest(ctx, f.Module, b.Published)
+	if err != nil {
+		return fault.Add(err, "look for the build of %q in the registry", f.Module)
+	}
+	if !has {
+		builds := make([]artifact.Build, len(f.Builds))
+		copy(builds, f.Builds)
+		for i := range builds {
+			builds[i].Gone = builds[i].Gone || builds[i].ID == b.ID
+		}
+		f.Builds = builds
+	}
+	return nil
+}
+
+// ask records a signed build request. Asking twice is asking once: the id is a
+// hash of what is asked.
+func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f delivery.Facts, a delivery.Ask) error {
+	r := build.Request{
+		Format: build.Format, Mesh: c.mesh, Module: m.Name, Repository: m.Repository, Commit: a.Commit, Tree: a.Closure.Tree,
+		Folder: m.Folder, Platform: a.Closure.Platform, Closure: a.Closure.Inputs, Attempt: a.Attempt,
+		Limit: int64(c.cfg.Limit / time.Second), Registry: c.registryURL(), Target: m.Name,
+	}
+	var err error
+	if r.ID, err = r.Identity(); err != nil {
+		return err
+	}
+	envelope, err := link.Seal(c.keys.declare, link.TypeBuildRequest, r)
+	if err != nil {
+		return err
+	}
+	needs := f.Source.Manifest.Build != nil && len(f.Source.Manifest.Build.Run)+len(f.Source.Manifest.Build.Test) > 0
+	err = c.db.Write(ctx, func(tx *db.Tx) error {
+		return deliverystore.AddRequest(tx, deliverystore.RequestRow{Request: r, Envelope: envelope, Commands: needs, MadeAt: time.Now()})
+	})
+	if err != nil {
+		return err
+	}
+	c.log.Info("build asked for", "module", m.Name, "commit", a.Commit, "attempt", a.Attempt, "request", r.ID)
+	c.work.ring()
+	return nil
+}
+
+// declare is one write for all the nodes it concerns.
+func (c *Controller) declare(ctx context.Context, w deliverystore.DeclareWrite) error {
+	err := c.db.Write(ctx, func(tx *db.Tx) error {
+		_, err := deliverystore.Declare(tx, w)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.log.Info("declared", "module", w.Module, "build", string(w.Build), "nodes", len(w.Nodes), "by", w.By)
+	for _, n := range w.Nodes {
+		c.declares.Nudge(n)
+	}
+	return nil
+}
+
+// leaseStep gives back what builders have stopped working on.
+func (c *Controller) leaseStep(ctx context.Context, _ string) (loop.Result, error) {
+	var lost []deliverystore.RequestRow
+	err := c.db.Write(ctx, func(tx *db.Tx) (err error) {
+		lost, err = deliverystore.LapseLeases(tx, time.Now())
+		return err
+	})
+	if err != nil {
+		return loop.Result{}, err
+	}
+	for _, r := range lost {
+		c.log.Warn("a builder stopped working on a request", "module", r.Module, "request", r.ID, "state", r.State, "why", r.Why)
+		c.builds.Nudge(r.Module)
+	}
+	if len(lost) > 0 {
+		c.work.ring()
+	}
+	return loop.Result{}, nil
+}

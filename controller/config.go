@@ -1,0 +1,92 @@
+package controller
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"noxmesh/internal/fault"
+)
+
+// Config is everything that a controller is told from outside.
+type Config struct {
+	Dir       string        // its data: keys, record, registry
+	Record    string        // "postgres://…"; SQLite in Dir where it is empty
+	Listen    string        // host:port of the API, the registry and joining, over TLS
+	Broker    string        // host:port of the broker, over TLS
+	Names     []string      // the names and addresses that nodes reach both by; the first is the one that tokens carry
+	Socket    string        // the API's unix socket; Dir/controller.sock where it is empty
+	Platform  string        // what modules are built for
+	Every     time.Duration // between two looks at one source, without a hook
+	Hello     time.Duration // within which a silent node is not yet called silent
+	Lease     time.Duration // that a builder has a request for, until it says that it is working
+	Limit     time.Duration // that one build may take
+	HTTPHosts []string      // hosts that repositories may be read from over plain http
+	Folders   []string      // folders of this machine that repositories may be read from
+	Version   string
+	Log       *slog.Logger
+}
+
+// Default is the configuration of a controller that is told nothing.
+func Default() Config {
+	return Config{
+		Dir:      "/var/lib/mesh-controller",
+		Listen:   ":7443",
+		Broker:   ":7222",
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Every:    time.Minute,
+		Hello:    time.Minute,
+		Lease:    30 * time.Second,
+		Limit:    30 * time.Minute,
+		Version:  "dev",
+		Log:      slog.Default(),
+	}
+}
+
+// Validate names everything that is wrong with the configuration at once.
+func (c Config) Validate() error {
+	var wrong []error
+	bad := func(format string, args ...any) { wrong = append(wrong, fault.New(fault.Invalid, format, args...)) }
+	if !filepath.IsAbs(c.Dir) {
+		bad("the data folder %q is not an absolute path", c.Dir)
+	}
+	for what, at := range map[string]string{"API": c.Listen, "broker": c.Broker} {
+		if _, _, err := net.SplitHostPort(at); err != nil {
+			bad("the %s listens on %q, want host:port or :port", what, at)
+		}
+	}
+	if len(c.Names) == 0 {
+		bad("no name that nodes reach this controller by: give one with --name")
+	}
+	for _, name := range c.Names {
+		if name == "" || strings.ContainsAny(name, "/ :") && net.ParseIP(name) == nil {
+			bad("%q is not a host name or an address", name)
+		}
+	}
+	for what, d := range map[string]time.Duration{"--every": c.Every, "--lease": c.Lease, "--limit": c.Limit} {
+		if d <= 0 {
+			bad("%s is %s, want more than nothing", what, d)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// SocketPath is where the API listens for people on this machine.
+func (c Config) SocketPath() string {
+	if c.Socket != "" {
+		return c.Socket
+	}
+	return filepath.Join(c.Dir, "controller.sock")
+}
+
+// dsn is where the record is.
+func (c Config) dsn() string {
+	if c.Record != "" {
+		return c.Record
+	}
+	return "sqlite:" + filepath.Join(c.Dir, "record.db")
+}

@@ -1,0 +1,220 @@
+package controller
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/internal/bus"
+	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
+	"noxmesh/inventory"
+	inventorystore "noxmesh/inventory/store"
+	"noxmesh/link"
+	"noxmesh/report"
+)
+
+// heard is the nodes that have said hello to this process. Nothing is sent to
+// one before: its first hello may say that the record is not the newest.
+type heard struct {
+	mu    sync.Mutex // guards nodes
+	nodes map[string]bool
+}
+
+func (h *heard) has(node string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.nodes[node]
+}
+
+func (h *heard) add(node string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.nodes[node] = true
+}
+
+// open verifies that the node whose subject this is signed the message.
+func (c *Controller) open(ctx context.Context, m bus.Message, t link.PayloadType) (inventory.Node, []byte, error) {
+	var n inventory.Node
+	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
+		n, err = inventorystore.Node(tx, m.From)
+		return err
+	})
+	if err != nil {
+		return n, nil, err
+	}
+	envelope, err := link.DecodeEnvelope(m.Data)
+	if err != nil {
+		return n, nil, err
+	}
+	payload, err := envelope.Open(t, n.Sign)
+	return n, payload, err
+}
+
+// hello hears a host's sign of life and answers it: current, or the declaration.
+func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
+	n, payload, err := c.open(ctx, m, link.TypeHello)
+	if err != nil {
+		return nil, c.refuse(m, err)
+	}
+	h, err := link.DecodeHello(payload)
+	if err != nil {
+		return nil, c.refuse(m, err)
+	}
+	if h.Node != n.ID || h.Mesh != c.mesh {
+		return nil, c.refuse(m, fault.New(fault.Denied, "a hello of node %q in mesh %q", h.Node, h.Mesh))
+	}
+	now := time.Now()
+	if err := c.hear(ctx, &n, h, now); err != nil {
+		return nil, err
+	}
+	c.heard.add(n.ID)
+	answer, err := c.answerHello(ctx, n, h, now)
+	if err != nil {
+		return nil, err
+	}
+	return c.seal(link.TypeHelloAnswer, answer)
+}
+
+// hear records what a hello says, and its receipt. A tuple that the ledger
+// never issued is a finding, and overwrites nothing.
+func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, now time.Time) error {
+	err := c.db.Write(ctx, func(tx *db.Tx) error {
+		fresh, err := inventorystore.Heard(tx, h, now)
+		if err != nil {
+			return err
+		}
+		if !fresh {
+			return fault.New(fault.Conflict, "hello %d of node %q is not newer than the last", h.Counter, n.Name)
+		}
+		if err := c.receipt(tx, n.ID, h, now); err != nil {
+			return err
+		}
+		*n, err = inventorystore.Node(tx, n.ID)
+		return err
+	})
+	if err == nil {
+		if m, ok := c.outbox.of(n.ID); ok && (m.tuple == h.Accepted || refused(*n, m.tuple)) {
+			c.outbox.received(n.ID)
+		}
+		c.receipts.ring()
+	}
+	return err
+}
+
+// receipt records what the hello proves was sent.
+func (c *Controller) receipt(tx *db.Tx, node string, h link.Hello, now time.Time) error {
+	told := h.Accepted
+	if r := h.Refused; r != nil {
+		told = declaration.Tuple{Epoch: r.Epoch, Generation: r.Generation, Digest: r.Digest}
+		if issued, err := inventorystore.Issued(tx, node, told); err != nil || !issued {
+			told = h.Accepted // refused, and not of ours: nothing was sent
+		}
+	}
+	if told == (declaration.Tuple{}) {
+		return inventorystore.SetFinding(tx, node, "")
+	}
+	issued, err := inventorystore.Issued(tx, node, told)
+	if err != nil {
+		return err
+	}
+	if !issued && told.Epoch >= tx.Epoch() {
+		return inventorystore.SetFinding(tx, node, "has accepted "+tupleWords(told)+", which this record never issued")
+	}
+	if err := inventorystore.SetFinding(tx, node, ""); err != nil || !issued {
+		return err // not issued and of an earlier epoch: the takeover has answered that
+	}
+	return inventorystore.SaveSent(tx, node, told, now)
+}
+
+func tupleWords(t declaration.Tuple) string {
+	return strconv.FormatInt(t.Epoch, 10) + "/" + strconv.FormatInt(t.Generation, 10)
+}
+
+func (c *Controller) answerHello(ctx context.Context, n inventory.Node, h link.Hello, now time.Time) (link.HelloAnswer, error) {
+	a := link.HelloAnswer{Format: link.Format, Mesh: c.mesh, Node: n.ID, Counter: h.Counter, At: now.UnixMilli()}
+	if h.Keys < c.keys.version {
+		a.Keys = &c.keys.document
+	}
+	m, err := c.message(ctx, n)
+	if err != nil {
+		return a, err
+	}
+	switch {
+	case n.Finding != "":
+		a.Why = n.Finding
+	case refused(n, m.tuple):
+		a.Why = "refused: " + n.Refused.Why
+	case m.tuple == h.Accepted:
+		a.Current, a.Why = true, m.why
+	case m.envelope == nil:
+		a.Why = m.why
+	default:
+		a.Declaration = m.envelope
+		c.outbox.pushed(n.ID, now)
+	}
+	return a, nil
+}
+
+// message is what the node should be told, worked out where that has not been done yet.
+func (c *Controller) message(ctx context.Context, n inventory.Node) (message, error) {
+	if m, ok := c.outbox.of(n.ID); ok {
+		return m, nil
+	}
+	v, err := c.look(ctx)
+	if err != nil {
+		return message{}, err
+	}
+	return c.workOut(ctx, v, n)
+}
+
+// report stores what a node read back. Its receipt means that it is committed.
+func (c *Controller) report(ctx context.Context, m bus.Message) ([]byte, error) {
+	n, payload, err := c.open(ctx, m, link.TypeReport)
+	if err != nil {
+		return nil, c.refuse(m, err)
+	}
+	r, err := report.Decode(payload)
+	if err != nil {
+		return nil, c.refuse(m, err)
+	}
+	if r.Node != n.ID || r.Mesh != c.mesh {
+		return nil, c.refuse(m, fault.New(fault.Denied, "a report of node %q in mesh %q", r.Node, r.Mesh))
+	}
+	now := time.Now()
+	stored := false
+	err = c.db.Write(ctx, func(tx *db.Tx) (err error) {
+		stored, err = inventorystore.SaveReport(tx, r, payload, now)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if stored {
+		c.log.Info("report", "node", n.Name, "cause", string(r.Cause), "outcome", string(r.Outcome), "generation", r.Applied.Generation)
+		c.receipts.ring()
+	}
+	return c.receiptFor(n.ID, strconv.FormatInt(r.Sequence, 10), now, "")
+}
+
+func (c *Controller) receiptFor(to, what string, now time.Time, stop string) ([]byte, error) {
+	return c.seal(link.TypeReceipt, link.Receipt{Format: link.Format, Mesh: c.mesh, To: to, For: what, At: now.UnixMilli(), Stop: stop})
+}
+
+func (c *Controller) seal(t link.PayloadType, v any) ([]byte, error) {
+	envelope, err := link.Seal(c.keys.declare, t, v)
+	if err != nil {
+		return nil, err
+	}
+	return document.Canonical(envelope)
+}
+
+// refuse notes a message that nobody may have sent. The other side learns no
+// more than that it was refused.
+func (c *Controller) refuse(m bus.Message, err error) error {
+	c.log.Warn("a message was refused", "subject", m.Subject, "why", err.Error())
+	return err
+}

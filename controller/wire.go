@@ -1,0 +1,178 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"noxmesh/api"
+	deliverystore "noxmesh/delivery/store"
+	"noxmesh/identity"
+	identitystore "noxmesh/identity/store"
+	"noxmesh/internal/bus/broker"
+	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
+	"noxmesh/internal/oci/registry"
+	inventorystore "noxmesh/inventory/store"
+	"noxmesh/link"
+)
+
+// handlers is the API, every row of the table answered.
+func (c *Controller) handlers() *api.Server {
+	s := api.NewServer(c.who, c.log)
+	api.Handle(s, api.Version(), func(context.Context, api.Who, api.Nothing) (api.VersionOut, error) {
+		return api.VersionOut{Version: c.cfg.Version, Mesh: c.mesh}, nil
+	})
+	api.Handle(s, api.Status(), c.answerStatus)
+	api.Handle(s, api.Plans(), c.answerPlans)
+	api.Handle(s, api.Push(), c.answerPush)
+	api.Handle(s, api.ModuleAdd(), c.answerModuleAdd)
+	api.Handle(s, api.Modules(), c.answerModules)
+	api.Handle(s, api.ModuleShow(), c.answerModule)
+	api.Handle(s, api.ModuleRemove(), c.answerModuleRemove)
+	api.Handle(s, api.ModuleLook(), c.answerLook)
+	api.Handle(s, api.ModulePolicy(), c.answerPolicy)
+	api.Handle(s, api.Declare(), c.answerDeclare)
+	api.Handle(s, api.NodeAdd(), c.answerNodeAdd)
+	api.Handle(s, api.Nodes(), c.answerNodes)
+	api.Handle(s, api.NodeShow(), c.answerNode)
+	api.Handle(s, api.NodeRemove(), c.answerNodeRemove)
+	api.Handle(s, api.Assign(), c.answerAssign)
+	api.Handle(s, api.Unassign(), c.answerUnassign)
+	api.Handle(s, api.Builds(), c.answerBuilds)
+	api.Handle(s, api.Log(), c.answerLog)
+	api.Handle(s, api.BuilderAdd(), c.answerBuilderAdd)
+	api.Handle(s, api.Builders(), c.answerBuilders)
+	api.Handle(s, api.BuilderRemove(), c.answerBuilderRemove)
+	api.Handle(s, api.LoginAdd(), c.answerLoginAdd)
+	api.Handle(s, api.Join(), c.answerJoin)
+	api.Handle(s, api.Hook(), c.answerHook)
+	return s
+}
+
+// socketUser marks a request that came over the unix socket: the file's
+// permissions have said who may.
+type socketUser struct{}
+
+func asOperator(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), socketUser{}, true)))
+	})
+}
+
+// who says who makes a request.
+func (c *Controller) who(r *http.Request) (api.Who, error) {
+	if r.Context().Value(socketUser{}) != nil {
+		return api.Who{Name: "operator on this machine", Role: identity.Operator}, nil
+	}
+	text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	id, secret, colon := strings.Cut(text, ":")
+	denied := fault.New(fault.Denied, "no valid login came with this").With("mesh login LOGIN keeps one; whoever runs the controller makes it with mesh login add NAME")
+	if !ok || !colon {
+		return api.Who{Name: "nobody"}, denied
+	}
+	var row identitystore.LoginRow
+	err := c.db.Read(r.Context(), func(tx *db.Tx) (err error) {
+		row, err = identitystore.Login(tx, id)
+		return err
+	})
+	if fault.KindOf(err) == fault.NotFound || (err == nil && !identity.SecretFrom(secret).Matches(row.Hash)) {
+		return api.Who{Name: "nobody"}, denied
+	}
+	return api.Who{Name: row.Name, Role: row.Role}, err
+}
+
+// listen opens the unix socket. One that a killed controller left behind is
+// taken over; one that somebody answers on is not.
+func (c *Controller) listen(ctx context.Context) error {
+	path := c.cfg.SocketPath()
+	var d net.Dialer
+	if conn, err := d.DialContext(ctx, "unix", path); err == nil {
+		_ = conn.Close() // it was only to see whether somebody is there
+		return fault.New(fault.Conflict, "another controller answers on %q", path).With("stop it first; one data folder is for one controller")
+	} else if !errors.Is(err, syscall.ENOENT) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fault.Wrap(fault.Unavailable, err, "remove the socket that a killed controller left")
+		}
+	}
+	var err error
+	if c.socket, err = net.Listen("unix", path); err != nil { //nolint:noctx // a unix socket is there at once
+		return fault.Wrap(fault.Unavailable, err, "listen on %q", path)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "close %q to others", path)
+	}
+	return nil
+}
+
+// authorize decides who may do what in the registry: nodes and builders read; a
+// builder writes only to the repository of a request that it holds open.
+func (c *Controller) authorize(ctx context.Context, a registry.Access) error {
+	secret := identity.SecretFrom(a.Password)
+	if a.User == ownUser && !a.Write && secret.Matches(identity.HashSecret(c.own)) {
+		return nil
+	}
+	return c.db.Read(ctx, func(tx *db.Tx) error {
+		hash, err := identitystore.RegistrySecret(tx, a.User)
+		if fault.KindOf(err) == fault.NotFound || (err == nil && !secret.Matches(hash)) {
+			return fault.New(fault.Denied, "no valid credential")
+		}
+		if err != nil || !a.Write {
+			return err
+		}
+		r, err := deliverystore.Request(tx, a.RequestID)
+		if err != nil {
+			return fault.New(fault.Denied, "write to %q: no open request", a.Repository)
+		}
+		if r.Builder != a.User || r.State != deliverystore.Leased || r.Target != a.Repository || time.Now().After(r.Deadline) {
+			return fault.New(fault.Denied, "write to %q: request %s is not open to %s", a.Repository, r.ID, a.User)
+		}
+		return nil
+	})
+}
+
+// revoked is every key that was ever removed: the broker remembers nothing.
+func (c *Controller) revoked(ctx context.Context) (out []broker.Revoked, err error) {
+	err = c.db.Read(ctx, func(tx *db.Tx) error {
+		nodes, err := inventorystore.RevokedKeys(tx)
+		if err != nil {
+			return err
+		}
+		builders, err := identitystore.RevokedKeys(tx)
+		for _, k := range nodes {
+			out = append(out, broker.Revoked{Side: link.Nodes, Public: k})
+		}
+		for _, k := range builders {
+			out = append(out, broker.Revoked{Side: link.Builders, Public: k})
+		}
+		return err
+	})
+	return out, err
+}
+
+func (c *Controller) moduleNames(ctx context.Context) (names []string, err error) {
+	err = c.db.Read(ctx, func(tx *db.Tx) error {
+		rows, err := deliverystore.Modules(tx)
+		for _, m := range rows {
+			names = append(names, m.Name)
+		}
+		return err
+	})
+	return names, err
+}
+
+func (c *Controller) nodeIDs(ctx context.Context) (ids []string, err error) {
+	err = c.db.Read(ctx, func(tx *db.Tx) error {
+		nodes, err := inventorystore.Nodes(tx)
+		for _, n := range nodes {
+			ids = append(ids, n.ID)
+		}
+		return err
+	})
+	return ids, err
+}

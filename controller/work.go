@@ -1,0 +1,187 @@
+package controller
+
+import (
+	"context"
+	"time"
+
+	"noxmesh/delivery/build"
+	deliverystore "noxmesh/delivery/store"
+	"noxmesh/delivery/verdict"
+	identitystore "noxmesh/identity/store"
+	"noxmesh/internal/bus"
+	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
+	"noxmesh/link"
+)
+
+// workWait is how long a builder's question for work is held open. A builder
+// waits a little longer for the answer.
+const workWait = 20 * time.Second
+
+// openBuilder verifies that the builder whose subject this is signed the message.
+func (c *Controller) openBuilder(ctx context.Context, m bus.Message, t link.PayloadType) (identitystore.BuilderRow, []byte, error) {
+	var b identitystore.BuilderRow
+	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
+		b, err = identitystore.Builder(tx, m.From)
+		return err
+	})
+	if err != nil {
+		return b, nil, err
+	}
+	envelope, err := link.DecodeEnvelope(m.Data)
+	if err != nil {
+		return b, nil, err
+	}
+	payload, err := envelope.Open(t, b.Sign)
+	return b, payload, err
+}
+
+// giveWork gives the oldest request under a lease, or waits a while for one.
+// The lease is recorded before the request is given.
+func (c *Controller) giveWork(ctx context.Context, m bus.Message) ([]byte, error) {
+	b, payload, err := c.openBuilder(ctx, m, link.TypeWork)
+	if err != nil {
+		return nil, c.refuse(m, err)
+	}
+	w, err := link.DecodeWork(payload)
+	if err != nil {
+		return nil, c.refuse(m, err)
+	}
+	if w.Builder != b.ID || w.Mesh != c.mesh {
+		return nil, c.refuse(m, fault.New(fault.Denied, "work asked for by builder %q of mesh %q", w.Builder, w.Mesh))
+	}
+	if err := c.seeBuilder(ctx, b, w); err != nil {
+		return nil, err
+	}
+	answer := link.WorkAnswer{Format: link.Format, Mesh: c.mesh, Builder: b.ID, Counter: w.Counter, Lease: int64(c.cfg.Lease / time.Second)}
+	deadline := time.After(workWait)
+	for {
+		rang := c.work.heard()
+		r, err := c.lease(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil {
+			answer.Request = &r.Envelope
+			c.log.Info("build given", "module", r.Module, "request", r.ID, "builder", b.Name)
+			break
+		}
+		select {
+		case <-rang:
+			continue
+		case <-deadline:
+		case <-ctx.Done():
+		}
+		break
+	}
+	answer.At = time.Now().UnixMilli()
+	return c.seal(link.TypeWorkAnswer, answer)
+}
+
+func (c *Controller) seeBuilder(ctx context.Context, b identitystore.BuilderRow, w link.Work) error {
+	isNew := b.LastSeen.IsZero() || b.Sandbox != w.Sandbox || b.Platform != w.Platform
+	err := c.db.Write(ctx, func(tx *db.Tx) error { return identitystore.SeeBuilder(tx, w, time.Now()) })
+	if err == nil && isNew {
+		c.builds.NudgeAll()
+	}
+	return err
+}
+
+func (c *Controller) lease(ctx context.Context, w link.Work) (r *deliverystore.RequestRow, err error) {
+	waiting := false
+	err = c.db.Read(ctx, func(tx *db.Tx) (err error) {
+		waiting, err = deliverystore.Waiting(tx, w.Platform)
+		return err
+	})
+	if err != nil || !waiting {
+		return nil, err
+	}
+	err = c.db.Write(ctx, func(tx *db.Tx) error {
+		r, err = deliverystore.Lease(tx, deliverystore.Leasing{Builder: w.Builder, Platform: w.Platform, Sandbox: w.Sandbox == "", Now: time.Now(), Lease: c.cfg.Lease})
+		return err
+	})
+	return r, err
+}
+
+// working extends a lease and keeps the log so far.
+func (c *Controller) working(ctx context.Context, m bus.Message) ([]byte, error) {
+	b, payload, err := c.openBuilder(ctx, m, link.TypeWorking)
+	if err != nil {
+		return nil, c.refuse(m, err)
+	}
+	w, err := link.DecodeWorking(payload)
+	if err != nil {
+		return nil, c.refuse(m, err)
+	}
+	if w.Builder != b.ID || w.Mesh != c.mesh {
+		return nil, c.refuse(m, fault.New(fault.Denied, "working said by builder %q of mesh %q", w.Builder, w.Mesh))
+	}
+	now, stop := time.Now(), ""
+	err = c.db.Write(ctx, func(tx *db.Tx) error {
+		var err error
+		if stop, err = deliverystore.Extend(tx, w.Request, b.ID, now, c.cfg.Lease); err != nil || stop != "" {
+			return err
+		}
+		return deliverystore.AppendLog(tx, w.Request, w.Offset, w.Log)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.receiptFor(b.ID, w.Request, now, stop)
+}
+
+// answer commits what a builder made of a request. The receipt is the
+// acknowledgement; the verdict is judged in the same transaction.
+func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) {
+	b, payload, err := c.openBuilder(ctx, m, link.TypeBuildAnswer)
+	if err != nil {
+		return nil, c.refuse(m, err)
+	}
+	a, err := build.DecodeAnswer(payload)
+	if err != nil {
+		return nil, c.refuse(m, err)
+	}
+	if a.Builder != b.ID || a.Mesh != c.mesh {
+		return nil, c.refuse(m, fault.New(fault.Denied, "an answer of builder %q in mesh %q", a.Builder, a.Mesh))
+	}
+	now := time.Now()
+	var r deliverystore.RequestRow
+	err = c.db.Write(ctx, func(tx *db.Tx) (err error) {
+		if r, err = deliverystore.Request(tx, a.Request); err != nil {
+			return err
+		}
+		if err := mayAnswer(r, a); err != nil {
+			return err
+		}
+		_, err = deliverystore.SaveAnswer(tx, deliverystore.AnswerRow{Answer: a, Envelope: m.Data, Verdict: verdict.Judge(a), At: now})
+		return err
+	})
+	switch {
+	case fault.KindOf(err) == fault.Denied || fault.KindOf(err) == fault.NotFound:
+		// Never to be committed: the builder is told to let go of it.
+		c.log.Warn("an answer was refused", "builder", b.Name, "request", a.Request, "why", err.Error())
+		return c.receiptFor(b.ID, a.Request, now, err.Error())
+	case err != nil:
+		return nil, err
+	}
+	c.log.Info("build answered", "module", r.Module, "request", a.Request, "builder", b.Name, "outcome", string(a.Outcome), "verdict", verdict.Judge(a).String())
+	c.builds.Nudge(r.Module)
+	c.receipts.ring()
+	return c.receiptFor(b.ID, a.Request, now, "")
+}
+
+// mayAnswer refuses an answer for work that this builder was never given, or of
+// something else than was asked.
+func mayAnswer(r deliverystore.RequestRow, a build.Answer) error {
+	if !r.GivenTo(a.Builder) {
+		return fault.New(fault.Denied, "request %s was not given to builder %q", r.ID, a.Builder)
+	}
+	if a.Manifest == nil {
+		return nil
+	}
+	made := a.Manifest.Built
+	if a.Manifest.Module != r.Module || made.Commit != r.Commit || made.Tree != r.Tree || made.Platform != r.Platform {
+		return fault.New(fault.Denied, "the answer to request %s is about another module, commit, tree or platform", r.ID)
+	}
+	return nil
+}
