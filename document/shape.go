@@ -89,6 +89,9 @@ func implements[I any](types ...reflect.Type) bool {
 
 // form is how a value of t is written, for people.
 func form(t reflect.Type) string {
+	if ownText(t) {
+		return "a string"
+	}
 	switch t.Kind() {
 	case reflect.String:
 		return "a string"
