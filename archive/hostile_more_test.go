@@ -15,7 +15,7 @@ import (
 // TestFrameTooLarge has honest frames that hold more than a host makes room for.
 func TestFrameTooLarge(t *testing.T) {
 	t.Parallel()
-	content := string(make([]byte, 3<<20))
+	content := noise(3<<20, 1)
 	idx := index(file("large", content))
 	stream := tarStream(t, []tar.Header{{Typeflag: tar.TypeReg, Name: "large", Mode: 0o644}}, map[string]string{"large": content})
 	for _, every := range []int{archive.FrameSize + 1, 2 << 20, 1 << 30} {
