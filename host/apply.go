@@ -81,5 +81,5 @@ func readDeclaration(file string) (declaration.Declaration, error) {
 	if err != nil {
 		return declaration.Declaration{}, fault.Wrap(fault.NotFound, err, "read the declaration")
 	}
-	return decodeDeclaration(file, b)
+	return declaration.DecodeFile(file, b)
 }

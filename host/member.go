@@ -69,7 +69,7 @@ func (m *member) remember() error {
 	if err != nil {
 		return err
 	}
-	if m.declaration, err = decodeDeclaration("accepted declaration", envelope.Payload); err != nil {
+	if m.declaration, err = declaration.Decode(envelope.Payload); err != nil {
 		return err
 	}
 	m.accepted, err = m.declaration.Tuple()
@@ -114,7 +114,7 @@ func (m *member) verify(envelope link.Envelope) (declaration.Declaration, declar
 	if err != nil {
 		return declaration.Declaration{}, none, err
 	}
-	d, err := decodeDeclaration("declaration", payload)
+	d, err := declaration.Decode(payload)
 	if err != nil {
 		return declaration.Declaration{}, none, err
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 	"noxmesh/host/system"
 	"noxmesh/internal/fault"
 	"noxmesh/report"
+	"noxmesh/trouble"
 )
 
 // node is this machine with its state, held by this process alone.
@@ -96,8 +95,10 @@ func (n *node) pass(ctx context.Context, d declaration.Declaration, cause report
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.count(&result, ended)
-	if result.Outcome == report.OutcomeApplied {
+	if result.Right {
 		n.state.Applied = tuple
+	} else if n.state.Applied == tuple {
+		n.state.Applied = none // it was, and what has drifted is not put back yet
 	}
 	r := report.Report{
 		Format: report.Format, Mesh: d.Mesh, Node: d.Node, Boot: n.boot,
@@ -172,14 +173,9 @@ func again(t *report.Trouble, failed []string, now time.Time) *report.Trouble {
 	if len(failed) == 0 {
 		return nil
 	}
-	fingerprint := fingerprint(failed)
+	fingerprint := trouble.Fingerprint(failed)
 	if t == nil || t.Fingerprint != fingerprint {
 		return &report.Trouble{Fingerprint: fingerprint, Since: now.UnixMilli(), Count: 1}
 	}
 	return &report.Trouble{Fingerprint: fingerprint, Since: t.Since, Count: t.Count + 1}
-}
-
-func fingerprint(failed []string) string {
-	slices.Sort(failed)
-	return strings.Join(failed, " ")
 }

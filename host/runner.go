@@ -281,7 +281,7 @@ func (r *runner) applyOnce(ctx context.Context, d declaration.Declaration, cause
 	r.latest(rep)
 	r.cfg.Log.Info("looked", "cause", string(cause), "outcome", string(rep.Outcome), "generation", rep.Accepted.Generation,
 		"not as declared", differing(rep))
-	return rep.Outcome == report.OutcomeApplied && err == nil, err
+	return rep.Applied == rep.Accepted && err == nil, err
 }
 
 // differing is how many resources were not simply as declared.

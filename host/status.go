@@ -58,7 +58,7 @@ func standing(f *keep.Folder) (Standing, error) {
 		return s, err
 	}
 	if err == nil {
-		d, err := decodeDeclaration("accepted declaration", envelope.Payload)
+		d, err := declaration.Decode(envelope.Payload)
 		if err != nil {
 			return s, err
 		}

@@ -58,6 +58,7 @@ const (
 type Entry struct {
 	Thing  Thing
 	Was    Kind   // while changing: what it was before, where that is another kind
+	Real   string // where the path truly led, where links stood on the way; empty where none did
 	ID     string // of the resource; empty for a directory that was only made because something is in it
 	Origin Origin
 	Phase  Phase
@@ -119,6 +120,7 @@ func (e Entry) append(b []byte) []byte {
 	b = append(strconv.AppendInt(b, e.Thing.Size, 10), ' ')
 	b = append(strconv.AppendQuote(b, e.ID), ' ')
 	b = append(strconv.AppendQuote(b, e.Thing.Path), ' ')
+	b = append(strconv.AppendQuote(b, e.Real), ' ')
 	return append(strconv.AppendQuote(b, e.Thing.Target), '\n')
 }
 
@@ -168,9 +170,17 @@ func (r Record) line(line string) error {
 	}
 }
 
+// Place is where the thing truly is.
+func (e Entry) Place() string {
+	if e.Real != "" {
+		return e.Real
+	}
+	return e.Thing.Path
+}
+
 func (e Entry) valid() bool {
 	t := e.Thing
-	return strings.HasPrefix(t.Path, "/") && t.Mode <= fs.ModePerm && t.Size >= 0 &&
+	return strings.HasPrefix(t.Path, "/") && (e.Real == "" || strings.HasPrefix(e.Real, "/")) && t.Mode <= fs.ModePerm && t.Size >= 0 &&
 		(e.Origin == Made || e.Origin == TakenOver) &&
 		(e.Phase == Done || e.Phase == Making || e.Phase == Changing) &&
 		t.Kind.valid() && (e.Was == "" || e.Was.valid()) &&
@@ -244,6 +254,7 @@ func (w *words) entry() Entry {
 	e.Thing.Size = w.number(10)
 	e.ID = w.quoted()
 	e.Thing.Path = w.quoted()
+	e.Real = w.quoted()
 	e.Thing.Target = w.quoted()
 	if w.last() != "" {
 		w.bad = true

@@ -19,7 +19,8 @@ type cleaning struct {
 	wanted  map[string]bool
 	needed  map[string]bool // directories that something wanted, or not yet removed, lies in
 	byID    map[string]*item
-	gone    []string // paths to read back as absent
+	shut    map[string]*item // by the path of a declared file or link
+	gone    []string         // paths to read back as absent
 	reports map[string]*report.Resource
 	devices map[uint64]string
 }
@@ -29,13 +30,16 @@ type cleaning struct {
 // that is not right yet stays until it is.
 func (p *pass) clean() {
 	c := cleaning{
-		pass: p, wanted: map[string]bool{}, needed: map[string]bool{}, byID: map[string]*item{},
+		pass: p, wanted: map[string]bool{}, needed: map[string]bool{}, byID: map[string]*item{}, shut: map[string]*item{},
 		reports: map[string]*report.Resource{}, devices: map[uint64]string{},
 	}
 	for _, it := range p.items {
 		c.byID[it.res.ID] = it
 		for _, w := range it.works {
 			c.wanted[w.want.Path] = true
+			if w.want.Kind != keep.Directory {
+				c.shut[w.want.Path] = it
+			}
 			c.need(w.want.Path)
 		}
 	}
@@ -53,6 +57,17 @@ func (p *pass) clean() {
 	}
 }
 
+// under is the item that declares a file or a link in the place of a directory
+// on the way to p, or nil.
+func (c *cleaning) under(p string) *item {
+	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
+		if it, ok := c.shut[dir]; ok {
+			return it
+		}
+	}
+	return nil
+}
+
 func (c *cleaning) need(p string) {
 	for dir := path.Dir(p); dir != "/" && !c.needed[dir]; dir = path.Dir(dir) {
 		c.needed[dir] = true
@@ -66,6 +81,12 @@ func (c *cleaning) leave(e keep.Entry) {
 	switch {
 	case it != nil && (!it.right() || !it.known):
 		c.need(p) // its new place is not right yet
+	case c.under(e.Place()) != nil:
+		// It lay in a directory that became something else: gone, if that came about.
+		if c.under(e.Place()).right() {
+			c.say(e.ID, "")
+			c.drop(p)
+		}
 	case e.Thing.Kind == keep.Directory && c.needed[p] && e.Origin == keep.Made:
 		if e.ID != "" {
 			c.say(e.ID, "")
@@ -97,17 +118,24 @@ func (c *cleaning) removeMade(e keep.Entry) {
 	}
 }
 
+// placed is the thing where it truly is: links on the way may have gone since.
+func placed(e keep.Entry) keep.Thing {
+	t := e.Thing
+	t.Path = e.Place()
+	return t
+}
+
 // takeAway removes one thing, or says why it is not the host's to remove.
 func (c *cleaning) takeAway(e keep.Entry) (string, error) {
-	f, pl, err := look(c.sys, e.Thing, c.buffer)
+	f, pl, err := look(c.sys, placed(e), c.buffer)
 	if err != nil {
 		return "", err
 	}
 	if pl.dir == nil {
 		return "", nil
 	}
-	c.devices[pl.dir.Device()] = path.Dir(e.Thing.Path)
-	if e.Phase != keep.Done {
+	c.devices[pl.dir.Device()] = path.Dir(e.Place())
+	if e.Phase != keep.Done && pl.real() == e.Place() {
 		c.wrote = true
 		if err := unstage(pl); err != nil {
 			return "", err
@@ -117,6 +145,8 @@ func (c *cleaning) takeAway(e keep.Entry) (string, error) {
 	switch {
 	case f.kind == "":
 		return "", nil
+	case pl.real() != e.Place():
+		return e.Place() + " leads to " + pl.real() + ", which the host did not make, and that stays", nil
 	case where != "":
 		return e.Thing.Path + " is where " + where + " is", nil
 	case f.kind != e.Thing.Kind && f.kind != e.Was:
@@ -146,7 +176,7 @@ func (c *cleaning) seal() {
 	c.sys.Forget()
 	for _, p := range c.gone {
 		e := c.record.Entries[p]
-		f, pl, err := look(c.sys, e.Thing, c.buffer)
+		f, pl, err := look(c.sys, placed(e), c.buffer)
 		if err == nil && f.kind != "" && c.real[pl.real()] == "" {
 			err = fault.New(fault.Conflict, "it is there again")
 		}
@@ -258,8 +288,8 @@ func (p *pass) empty(dir string) {
 // takeOut removes one thing early. It stays in the record until it has been
 // read back as gone; where it cannot be removed, what needs its place says so.
 func (p *pass) takeOut(e keep.Entry) {
-	f, pl, err := look(p.sys, e.Thing, p.buffer)
-	if err != nil || pl.dir == nil || f.kind != e.Thing.Kind || e.Phase == keep.Making && !f.body {
+	f, pl, err := look(p.sys, placed(e), p.buffer)
+	if err != nil || pl.dir == nil || pl.real() != e.Place() || f.kind != e.Thing.Kind || e.Phase == keep.Making && !f.body {
 		return
 	}
 	p.wrote = true

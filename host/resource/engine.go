@@ -37,8 +37,9 @@ func New(sys *system.Root, k Keep, record keep.Record) *Engine {
 // Result is what a pass found and did.
 type Result struct {
 	Resources []report.Resource
-	Outcome   report.Outcome
-	Wrote     bool // something on the machine was changed
+	Outcome   report.Outcome // failed where any resource has
+	Right     bool           // everything was read back as declared, and nothing waits
+	Wrote     bool           // something on the machine was changed
 }
 
 // pass is one application of a declaration, from the first look to the last record.
@@ -101,11 +102,16 @@ func (p *pass) ready(level int) []*item {
 
 func (p *pass) block(it *item) {
 	for _, n := range it.needs {
-		if need := p.items[n]; !need.right() {
-			it.state = report.StateBlocked
-			it.err = fault.New(fault.Conflict, "%q comes first, and is %s", need.res.ID, string(need.state))
+		need := p.items[n]
+		if need.right() {
+			continue
+		}
+		it.err = fault.New(fault.Conflict, "%q comes first, and is %s", need.res.ID, string(need.state))
+		it.state = report.StateBlocked
+		if need.state != report.StateWaiting {
 			return
 		}
+		it.state = report.StateWaiting // nothing has failed; another may have
 	}
 }
 
@@ -152,24 +158,35 @@ func (p *pass) save() {
 }
 
 func (p *pass) result() Result {
-	r := Result{Outcome: report.OutcomeApplied, Wrote: p.wrote, Resources: make([]report.Resource, 0, len(p.items)+len(p.left))}
+	r := Result{Outcome: report.OutcomeApplied, Right: true, Wrote: p.wrote, Resources: make([]report.Resource, 0, len(p.items)+len(p.left))}
 	for _, it := range p.items {
-		if !it.right() {
+		r.Right = r.Right && it.right()
+		if it.state == report.StateFailed || it.state == report.StateBlocked {
 			r.Outcome = report.OutcomeFailed
 		}
-		out := report.Resource{ID: it.res.ID, Digest: it.digest, State: it.state, Found: few(it.says), Fixed: it.fixed && it.right()}
+		out := report.Resource{ID: it.res.ID, Digest: it.digest, State: it.state, Found: short(few(it.says)), Fixed: it.fixed && it.right()}
 		if it.err != nil {
-			out.Error = it.err.Error()
+			out.Error = short(it.err.Error())
 		}
 		r.Resources = append(r.Resources, out)
 	}
 	for _, left := range p.left {
 		if left.State != report.StateRemoved {
-			r.Outcome = report.OutcomeFailed
+			r.Outcome, r.Right = report.OutcomeFailed, false
 		}
+		left.Found, left.Error = short(left.Found), short(left.Error)
 		r.Resources = append(r.Resources, left)
 	}
 	return r
+}
+
+// short is text of the machine's as a report takes it.
+func short(text string) string {
+	const most = 2 << 10
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return strings.ToValidUTF8(text, "\ufffd")
 }
 
 // said is how many of the things that differ are named.

@@ -64,7 +64,11 @@ func (p *pass) mean(it *item, w *work) error {
 			e.Was = e.Thing.Kind
 		}
 	}
-	e.Thing, e.ID = w.want, it.res.ID
+	real, err := realPath(p.sys, w.want.Path)
+	if err != nil {
+		return err
+	}
+	e.Thing, e.ID, e.Real = w.want, it.res.ID, elsewhere(w.want.Path, real)
 	if p.record.Entries[w.want.Path] != e {
 		p.record.Entries[w.want.Path] = e
 		p.dirty = true
@@ -111,8 +115,18 @@ func (p *pass) meanParents(dir string) error {
 		if !system.Absent(err) {
 			return fault.Wrap(fault.Conflict, system.Cause(err), "the directory %q", dir)
 		}
-		if e, had := p.record.Entries[dir]; !had {
-			e = keep.Entry{Thing: keep.Thing{Path: dir, Kind: keep.Directory, Mode: 0o755}, Origin: keep.Made, Phase: keep.Making}
+		if pl, err := at(p.sys, dir); err == nil {
+			if _, err := pl.dir.Lstat(pl.name); err == nil {
+				return fault.New(fault.Conflict, "%q is a link that leads nowhere, which the host did not make", dir).With("remove it, or make what it leads to")
+			}
+		}
+		// What is in the record and is no directory has been taken out of the way.
+		if e, had := p.record.Entries[dir]; !had || e.Thing.Kind != keep.Directory {
+			real, err := realPath(p.sys, dir)
+			if err != nil {
+				return err
+			}
+			e = keep.Entry{Thing: keep.Thing{Path: dir, Kind: keep.Directory, Mode: 0o755}, Real: elsewhere(dir, real), Origin: keep.Made, Phase: keep.Making}
 			p.record.Entries[dir] = e
 			p.dirty = true
 		}

@@ -33,6 +33,7 @@ type item struct {
 type work struct {
 	want   keep.Thing
 	found  found
+	real   string        // where its path truly leads, where that is another
 	entry  archive.Entry // of an archive's
 	staged bool
 	wrote  bool

@@ -83,11 +83,20 @@ func (p *pass) see(w *work, gone map[string]bool) error {
 		return nil
 	}
 	real := pl.real()
+	w.real = elsewhere(w.want.Path, real)
 	if first, ok := p.real[real]; ok && first != w.want.Path {
 		return fault.New(fault.Conflict, "it is the same place as %q", first)
 	}
 	p.real[real] = w.want.Path
 	return nil
+}
+
+// elsewhere is real where it is not p itself.
+func elsewhere(p, real string) string {
+	if real == p {
+		return ""
+	}
+	return real
 }
 
 // name is which thing of an item is meant; there is nothing to say of its only one.
@@ -125,7 +134,7 @@ func (p *pass) settle(it *item) {
 
 func (p *pass) settleThing(it *item, w *work) {
 	e, had := p.record.Entries[w.want.Path]
-	if had && e.Phase == keep.Done && e.Thing == w.want && e.ID == it.res.ID && e.Was == "" {
+	if had && e.Phase == keep.Done && e.Thing == w.want && e.ID == it.res.ID && e.Was == "" && e.Real == w.real {
 		return
 	}
 	if !had {
@@ -136,7 +145,7 @@ func (p *pass) settleThing(it *item, w *work) {
 			_ = unstage(pl) // what a killed host left beside; the next change does it again
 		}
 	}
-	e.Thing, e.ID, e.Phase, e.Was = w.want, it.res.ID, keep.Done, ""
+	e.Thing, e.ID, e.Phase, e.Was, e.Real = w.want, it.res.ID, keep.Done, "", w.real
 	p.record.Entries[w.want.Path] = e
 	p.dirty = true
 	p.settleParents(w.want.Path)
@@ -291,16 +300,16 @@ func (p *pass) commit(it *item) {
 }
 
 func (p *pass) commitThing(w *work) error {
+	p.wrote, w.wrote = true, true
+	if !w.found.body && w.found.kind == keep.Directory {
+		p.empty(w.want.Path)
+	}
 	pl, err := at(p.sys, w.want.Path)
 	if err != nil {
 		return err
 	}
-	p.wrote, w.wrote = true, true
 	if w.found.body {
 		return chmod(pl, w.found, w.want)
-	}
-	if w.found.kind == keep.Directory {
-		p.empty(w.want.Path)
 	}
 	if err := commit(pl, w.found); err != nil {
 		return err
