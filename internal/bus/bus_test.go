@@ -26,7 +26,7 @@ const patience = 20 * time.Second // no test waits this long on the way to green
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // script is a broker that can be as bad as a test wants: each connection in
-// turn is given to play, after the login.
+// turn is given to play, after the login; nil refuses the login.
 type script struct {
 	t     *testing.T
 	turns chan func(lines *bufio.Scanner, say io.Writer)
@@ -39,17 +39,41 @@ func (s script) InProcessConn() (net.Conn, error) {
 	default:
 		return nil, io.EOF
 	}
-	ours, theirs := net.Pipe()
+	theirs, ours := pair(s.t)
 	go func() {
 		defer ours.Close()
 		_, _ = io.WriteString(ours, `INFO {"server_id":"x","version":"2.15.0","proto":1,"headers":true,"max_payload":1048576,"nonce":"abc","auth_required":true}`+"\r\n")
 		lines := bufio.NewScanner(ours)
 		for lines.Scan() && lines.Text() != "PING" {
 		}
+		if play == nil {
+			_, _ = io.WriteString(ours, "-ERR 'Authorization Violation'\r\n")
+			return
+		}
 		_, _ = io.WriteString(ours, "PONG\r\n")
 		play(lines, ours)
 	}()
 	return theirs, nil
+}
+
+// pair is two ends of a connection that, other than net.Pipe, holds what nobody reads yet.
+func pair(t *testing.T) (client, server net.Conn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // loopback
+	if err != nil {
+		t.Error(err)
+		return net.Pipe()
+	}
+	defer l.Close()
+	if client, err = net.Dial("tcp", l.Addr().String()); err != nil { //nolint:noctx // loopback
+		t.Error(err)
+		return net.Pipe()
+	}
+	if server, err = l.Accept(); err != nil {
+		t.Error(err)
+		return net.Pipe()
+	}
+	return client, server
 }
 
 func dialScript(t *testing.T, turns ...func(*bufio.Scanner, io.Writer)) *bus.Conn {
@@ -307,5 +331,29 @@ func TestASeedIsAUsers(t *testing.T) {
 		if _, err := bus.Seed(bad).Public(); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%q is taken for a seed: %v", bad, err)
 		}
+	}
+}
+
+// A node that is refused today (a broker restored from an old copy, a
+// revocation taken back) is not deaf for ever.
+func TestARefusedLoginIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits for three reconnects")
+	}
+	s := script{t, make(chan func(*bufio.Scanner, io.Writer), 4)}
+	for range 3 {
+		s.turns <- nil
+	}
+	s.turns <- obliging
+	c, err := bus.Dial(t.Context(), config(t, func(c *bus.Config) { c.InProcess = s }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	select {
+	case <-c.Changed():
+	case <-time.After(2 * patience):
+		t.Fatalf("gave up: %v", c.Why())
 	}
 }
