@@ -126,7 +126,7 @@ func ask(t *testing.T, c *bus.Conn, on, what string) string {
 }
 
 // settle returns when the broker has handled everything that c sent before.
-func settle(t *testing.T, c *bus.Conn, u user) {
+func settle(t testing.TB, c *bus.Conn, u user) {
 	t.Helper()
 	verb := link.VerbReport
 	if err := c.Publish(t.Context(), subject(t, verb, u.id), nil); err != nil {

@@ -20,14 +20,14 @@ const patience = 20 * time.Second
 
 // world is a broker in its shipped configuration, and the means to be anybody.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	ca   identity.CA
 	keys broker.Keys
 	cert func() broker.Config
 	*broker.Broker
 }
 
-func start(t *testing.T, change func(*broker.Config)) *world {
+func start(t testing.TB, change func(*broker.Config)) *world {
 	t.Helper()
 	ca := must(identity.NewCA(time.Now()))(t)
 	keys := must(broker.NewKeys())(t)
@@ -94,7 +94,7 @@ func (w *world) raw(u user, options ...nats.Option) (*nats.Conn, chan error) {
 	return nc, refused
 }
 
-func await(t *testing.T, c *bus.Conn) {
+func await(t testing.TB, c *bus.Conn) {
 	t.Helper()
 	select {
 	case <-c.Changed():
@@ -103,13 +103,13 @@ func await(t *testing.T, c *bus.Conn) {
 	}
 }
 
-func subject(t *testing.T, verb link.Verb, id string) string {
+func subject(t testing.TB, verb link.Verb, id string) string {
 	t.Helper()
 	return must(link.Subject(verb, id))(t)
 }
 
-func must[T any](v T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func must[T any](v T, err error) func(*testing.T) T {
 	}
 }
 
-type testLog struct{ t *testing.T }
+type testLog struct{ t testing.TB }
 
 func (l testLog) Write(b []byte) (int, error) {
 	if l.t.Context().Err() == nil {
@@ -127,7 +127,7 @@ func (l testLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func logTo(t *testing.T) *slog.Logger {
+func logTo(t testing.TB) *slog.Logger {
 	t.Helper()
 	return slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 }
