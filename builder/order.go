@@ -102,7 +102,7 @@ func (o *order) clone(ctx context.Context, _ *made) error {
 		return err
 	}
 	r := o.request
-	checked, err := o.git.Checkout(ctx, git.Order{URL: r.Repository, Commit: r.Commit, Folder: r.Folder}, o.bench.tree())
+	checked, err := o.git.Checkout(ctx, git.Order{URL: r.Repository, Commit: r.Commit, Ref: r.Ref, Folder: r.Folder}, o.bench.tree())
 	if err != nil {
 		return err
 	}
