@@ -5,6 +5,7 @@ import (
 
 	"noxmesh/identity"
 	"noxmesh/inventory"
+	"noxmesh/plan"
 	"noxmesh/status"
 )
 
@@ -197,10 +198,11 @@ type UnassignIn struct {
 
 // AssignOut is what belongs on the node now.
 type AssignOut struct {
-	Node       string   `json:"node"`
-	Name       string   `json:"name"`
-	Modules    []string `json:"modules"`    // that belong on it, providers first
-	Undeclared []string `json:"undeclared"` // those of them that are not declared there yet
+	Node       string        `json:"node"`
+	Name       string        `json:"name"`
+	Modules    []string      `json:"modules"`    // that belong on it, providers first
+	Undeclared []string      `json:"undeclared"` // those of them that are not declared there yet
+	LeftOut    []plan.Reason `json:"left_out"`   // what cannot be brought there yet, and why
 }
 
 // BuildsIn narrows the list.

@@ -30,16 +30,33 @@ assignment is the grant. Assigning is not declaring: nothing changes on the node
 				return err
 			}
 			s.show(out, func() {
-				s.out.Note("%s: %s", out.Name, joined(out.Modules))
-				for _, m := range out.Undeclared {
-					s.out.Hint("%s is not declared on %s yet: mesh declare %s", m, out.Name, m)
-				}
+				s.showAssigned(args[0], out)
 			})
 			return nil
 		},
 	}
 	c.Flags().StringArrayVar(&set, "set", nil, "a setting as `NAME=VALUE`; may be given more than once")
 	return c
+}
+
+// showAssigned says what the assignment brings, and what is still to be decided.
+func (s *shell) showAssigned(module string, out api.AssignOut) {
+	s.out.Note("%s is assigned to %s", module, out.Name)
+	for _, r := range out.LeftOut {
+		s.out.Note("not there yet: %s %s", r.Module, r.Why)
+	}
+	var brought []string
+	for _, m := range out.Modules {
+		if m != module {
+			brought = append(brought, m)
+		}
+	}
+	if len(brought) > 0 {
+		s.out.Note("with what it requires: %s", joined(brought))
+	}
+	for _, m := range out.Undeclared {
+		s.out.Hint("%s is not declared on %s yet: mesh declare %s", m, out.Name, m)
+	}
 }
 
 func parseSettings(set []string) (map[string]string, error) {
@@ -66,7 +83,9 @@ func (s *shell) unassign() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s.show(out, func() { s.out.Note("%s: %s", out.Name, joined(out.Modules)) })
+			s.show(out, func() {
+				s.out.Note("%s is no longer assigned to %s; what belongs there: %s", args[0], out.Name, joined(out.Modules))
+			})
 			return nil
 		},
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	mesh "noxmesh"
@@ -15,6 +16,7 @@ import (
 	"noxmesh/inventory"
 	inventorystore "noxmesh/inventory/store"
 	"noxmesh/link"
+	"noxmesh/plan"
 )
 
 // tokenLives is how long a token is good for where nobody says otherwise: long
@@ -196,9 +198,14 @@ func (c *Controller) changeAssignment(ctx context.Context, node, module string, 
 	if v, err = c.look(ctx); err != nil {
 		return api.AssignOut{}, err
 	}
-	out := api.AssignOut{Node: n.ID, Name: n.Name, Modules: v.belong(n.ID), Undeclared: []string{}}
+	out := api.AssignOut{Node: n.ID, Name: n.Name, Modules: v.belong(n.ID), Undeclared: []string{}, LeftOut: []plan.Reason{}}
 	if out.Modules == nil {
 		out.Modules = []string{}
+	}
+	for _, r := range v.plan(n).LeftOut {
+		if !slices.Contains(out.Modules, r.Module) {
+			out.LeftOut = append(out.LeftOut, r)
+		}
 	}
 	for _, m := range out.Modules {
 		if v.declared[n.ID][m] == "" {

@@ -86,7 +86,7 @@ func (c *Controller) compareRegistry(ctx context.Context, f *delivery.Facts) err
 // hash of what is asked.
 func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f delivery.Facts, a delivery.Ask) error {
 	r := build.Request{
-		Format: build.Format, Mesh: c.mesh, Module: m.Name, Repository: m.Repository, Commit: a.Commit, Tree: a.Closure.Tree,
+		Format: build.Format, Mesh: c.mesh, Module: m.Name, Repository: m.Repository, Commit: a.Commit, Ref: f.Source.Ref, Tree: a.Closure.Tree,
 		Folder: m.Folder, Platform: a.Closure.Platform, Closure: a.Closure.Inputs, Attempt: a.Attempt,
 		Limit: int64(c.cfg.Limit / time.Second), Registry: c.registryURL(), Target: m.Name,
 	}

@@ -86,7 +86,10 @@ func (c *Controller) declareStep(ctx context.Context, id string) (loop.Result, e
 		return loop.Result{}, err
 	}
 	now := time.Now()
-	if !c.heard.has(id) || !inventory.Send(n, m.tuple, m.sent, now) || refused(n, m.tuple) {
+	switch {
+	case !c.heard.has(id), refused(n, m.tuple), now.Sub(n.LastSeen) > 2*c.cfg.Hello:
+		return loop.Result{}, nil // a node that is away asks when it comes back
+	case !inventory.Send(n, m.tuple, m.sent, now):
 		return loop.Result{}, nil
 	}
 	if err := c.push(ctx, id, m); err != nil {

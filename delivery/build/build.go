@@ -19,7 +19,8 @@ type Request struct {
 	Module     string           `json:"module"`
 	Repository string           `json:"repository"`
 	Commit     string           `json:"commit"`
-	Tree       string           `json:"tree"` // of the folder at the commit
+	Ref        string           `json:"ref,omitempty"` // where the commit was seen: some forges give none by its id
+	Tree       string           `json:"tree"`          // of the folder at the commit
 	Folder     string           `json:"folder,omitempty"`
 	Platform   string           `json:"platform"` // linux/amd64
 	Closure    []manifest.Input `json:"closure"`
