@@ -36,24 +36,31 @@ type forged struct {
 	tail    []byte // after the table
 }
 
-// compress is one zstd frame.
-func compress(t testing.TB, plain []byte) []byte {
+// encoder is for as long as the test.
+func encoder(t testing.TB) *zstd.Encoder {
 	t.Helper()
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer enc.Close()
-	return enc.EncodeAll(plain, nil)
+	t.Cleanup(func() { _ = enc.Close() })
+	return enc
+}
+
+// compress is one zstd frame.
+func compress(t testing.TB, plain []byte) []byte {
+	t.Helper()
+	return encoder(t).EncodeAll(plain, nil)
 }
 
 // forge is the honest blob of a tar stream, cut every so many bytes.
 func forge(t testing.TB, stream []byte, every int) *forged {
 	t.Helper()
 	f := &forged{version: 1, magic: "meshtabl", start: 0x184D2A5D}
+	enc := encoder(t)
 	for len(stream) > 0 {
 		n := min(every, len(stream))
-		f.add(compress(t, stream[:n]), n)
+		f.add(enc.EncodeAll(stream[:n], nil), n)
 		stream = stream[n:]
 	}
 	f.count = uint32(len(f.rows))

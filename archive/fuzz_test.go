@@ -23,8 +23,8 @@ func FuzzDecodeIndex(f *testing.F) {
 		f.Fatal(err)
 	}
 	seed(plain)
-	for name, idx := range hostileIndexes() {
-		if b, err := idx.Encode(); err == nil && name != "too many entries" {
+	for _, idx := range hostileIndexes() {
+		if b, err := idx.Encode(); err == nil {
 			seed(b)
 		}
 	}

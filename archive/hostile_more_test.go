@@ -45,8 +45,9 @@ func TestLieAfterTheLastContent(t *testing.T) {
 		t.Fatalf("the honest one: %v", err)
 	}
 	stream[len(stream)-1] = 1
+	blob := forge(t, stream, 700).bytes()
 	for range 20 {
-		err := archive.Extract(t.Context(), index(entries...), source(forge(t, stream, 700).bytes()), all, none)
+		err := archive.Extract(t.Context(), index(entries...), source(blob), all, none)
 		if fault.KindOf(err) != fault.Invalid {
 			t.Fatalf("Extract: %v", err)
 		}
