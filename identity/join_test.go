@@ -255,7 +255,7 @@ func TestTheClockHasNoPartInIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config}}
-		response, err := client.Get(c.token.URL) //nolint:noctx // one look at a local server
+		response, err := client.Get(c.token.URL)
 		if err != nil {
 			t.Errorf("%s: after the join: %v", name, err)
 			continue
@@ -395,7 +395,7 @@ func FuzzDecodeJoinAnswer(f *testing.F) {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"slices"
 	"strings"
 
 	mesh "noxmesh"
@@ -65,7 +66,7 @@ const Anyone = "{{name()}}"
 
 // Subject is the subject of this verb for this node or builder.
 func Subject(verb Verb, id string) (string, error) {
-	if _, ok := row(verb); !ok {
+	if !known(verb) {
 		return "", fault.New(fault.Broken, "no subject is called %q", string(verb))
 	}
 	if !mesh.ValidID(id) {
@@ -77,7 +78,7 @@ func Subject(verb Verb, id string) (string, error) {
 // Every is the pattern that matches this verb for all nodes or builders. Only
 // the mesh may use it.
 func Every(verb Verb) (string, error) {
-	if _, ok := row(verb); !ok {
+	if !known(verb) {
 		return "", fault.New(fault.Broken, "no subject is called %q", string(verb))
 	}
 	return string(verb) + ".*", nil
@@ -88,7 +89,7 @@ func Every(verb Verb) (string, error) {
 // the message says.
 func From(subject string) (Verb, string, error) {
 	verb, id, ok := strings.Cut(subject, ".")
-	if _, known := row(Verb(verb)); !ok || !known || !mesh.ValidID(id) {
+	if !ok || !known(Verb(verb)) || !mesh.ValidID(id) {
 		return "", "", fault.New(fault.Denied, "%q is not a subject of the mesh", subject)
 	}
 	return Verb(verb), id, nil
@@ -137,11 +138,6 @@ func Permissions(side Side, id string) (publish, subscribe []string) {
 	return publish, subscribe
 }
 
-func row(verb Verb) (Row, bool) {
-	for _, r := range Subjects() {
-		if r.Verb == verb {
-			return r, true
-		}
-	}
-	return Row{}, false
+func known(verb Verb) bool {
+	return slices.ContainsFunc(Subjects(), func(r Row) bool { return r.Verb == verb })
 }

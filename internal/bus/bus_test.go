@@ -59,13 +59,13 @@ func (s script) InProcessConn() (net.Conn, error) {
 // pair is two ends of a connection that, other than net.Pipe, holds what nobody reads yet.
 func pair(t *testing.T) (client, server net.Conn) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // loopback
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Error(err)
 		return net.Pipe()
 	}
 	defer l.Close()
-	if client, err = net.Dial("tcp", l.Addr().String()); err != nil { //nolint:noctx // loopback
+	if client, err = net.Dial("tcp", l.Addr().String()); err != nil {
 		t.Error(err)
 		return net.Pipe()
 	}
@@ -253,7 +253,7 @@ func TestDialRefusesWhatCanNeverWork(t *testing.T) {
 // A program may start before its broker, and finds it by itself.
 func TestDialBeforeTheBroker(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed at once
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,7 @@ const (
 
 // InProcess is a broker in this very process.
 type InProcess interface {
+	// InProcessConn is a new connection to it, once per login.
 	InProcessConn() (net.Conn, error)
 }
 
@@ -87,7 +88,7 @@ func (c Config) options(dial *dialer) ([]nats.Option, error) {
 		nats.IgnoreAuthErrorAbort(), // a refusal today is no reason to be deaf tomorrow
 		nats.IgnoreDiscoveredServers(),
 		nats.CustomReconnectDelay(func(int) time.Duration {
-			return reconnectMin + rand.N(reconnectMax-reconnectMin) //nolint:gosec // spreads load, keeps no secret
+			return reconnectMin + rand.N(reconnectMax-reconnectMin)
 		}),
 		nats.ReconnectBufSize(-1), // nothing is kept to be sent later
 		nats.Timeout(dialLimit),

@@ -26,8 +26,8 @@ type Conn struct {
 	life    context.Context //nolint:containedctx // what handlers run under
 	end     context.CancelFunc
 
-	mu        sync.Mutex // guards what follows
-	session   context.Context
+	mu        sync.Mutex         // guards what follows
+	session   context.Context    //nolint:containedctx // ends when the broker is gone
 	lose      context.CancelFunc // ends session: the broker is gone
 	why       error              // why there is no connection, or nil
 	listening []*listener

@@ -37,7 +37,7 @@ func (c *Conn) Request(ctx context.Context, subject string, data []byte) ([]byte
 	defer cancel()
 	ctx, lost := context.WithCancelCause(ctx)
 	defer lost(nil)
-	defer context.AfterFunc(session, func() { lost(errLost) })()
+	defer context.AfterFunc(session, func() { lost(errLost) })() //nolint:contextcheck // two contexts end one wait
 	var answer *nats.Msg
 	err := effect.Do("bus.request.send", func() (err error) {
 		answer, err = c.nc.RequestWithContext(ctx, subject, data)

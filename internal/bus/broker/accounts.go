@@ -112,10 +112,10 @@ func (k Keys) account(side link.Side, revoked map[string]bool) (*jwt.AccountClai
 		if row.Push {
 			kind = jwt.Stream
 		}
-		switch side {
-		case link.Mesh:
+		if side == link.Mesh {
 			claims.Exports.Add(&jwt.Export{Name: string(row.Verb), Subject: jwt.Subject(every), Type: kind})
-		case row.Far():
+		}
+		if side == row.Far() {
 			claims.Imports.Add(&jwt.Import{Name: string(row.Verb), Subject: jwt.Subject(every), Account: mesh.public, Type: kind})
 		}
 	}
