@@ -62,8 +62,31 @@ func packable(entries []Entry) error {
 			entries[i].Digest = emptyDigest // in place of the one to come
 		}
 	}
-	if err := (Index{Format: Format, Entries: entries}).Check(); err != nil {
+	idx := Index{Format: Format, Entries: entries}
+	if err := idx.Check(); err != nil {
 		return fault.Add(err, "pack")
+	}
+	return idx.checkLength()
+}
+
+// checkLength refuses an index that no host would read. Digests all have one
+// length, so that it need not know them.
+func (idx Index) checkLength() error {
+	most := 0
+	for i := range idx.Entries {
+		// Canonical JSON escapes a quote and a backslash with one byte more, and nothing else that a name may hold.
+		most += 256 + 2*len(idx.Entries[i].Path) + 2*len(idx.Entries[i].Target)
+	}
+	if most <= MaxIndex {
+		return nil
+	}
+	plain, err := idx.Encode()
+	if err != nil {
+		return err
+	}
+	if len(plain) > MaxIndex {
+		return fault.New(fault.Invalid, "pack %d entries: their index has %d bytes, at most %d are read", len(idx.Entries), len(plain), MaxIndex).
+			With("deliver fewer files, or shorter paths")
 	}
 	return nil
 }
