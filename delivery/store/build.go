@@ -134,8 +134,7 @@ func FindRequest(tx *db.Tx, word string) (string, error) {
 		return "", fault.New(fault.Invalid, "%q is not the beginning of a build, a request or a commit", word).
 			With("mesh builds lists them")
 	}
-	type match struct{ id, commit string }
-	found, err := db.All(tx, func(r db.Row) (m match, err error) { return m, r.Scan(&m.id, &m.commit) },
+	found, err := db.All(tx, scanMatch,
 		`SELECT r.id, r.module || ' ' || r.commit_hash FROM request r LEFT JOIN answer a ON a.request = r.id
 		WHERE substr(r.id, 1, $1) = $2 OR substr(r.commit_hash, 1, $1) = $2 OR substr(coalesce(a.build, ''), 8, $1) = $2
 		ORDER BY r.made_at DESC, r.id`, int64(len(w)), w)
@@ -151,4 +150,12 @@ func FindRequest(tx *db.Tx, word string) (string, error) {
 		}
 	}
 	return found[0].id, nil
+}
+
+// match is a request and of which commit of which module it is.
+type match struct{ id, commit string }
+
+func scanMatch(r db.Row) (m match, err error) {
+	err = r.Scan(&m.id, &m.commit)
+	return m, err
 }

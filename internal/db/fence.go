@@ -50,16 +50,16 @@ func (d *DB) TakeOver(ctx context.Context, holder string) (int64, error) {
 	})
 }
 
-// RaiseEpoch moves the epoch of this process up to at least min, and returns
+// RaiseEpoch moves the epoch of this process up to at least this one, and returns
 // the epoch that then holds. It is for a record that is older than what the
 // nodes remember; whoever lost the record to another cannot.
-func (d *DB) RaiseEpoch(ctx context.Context, min int64) (int64, error) {
+func (d *DB) RaiseEpoch(ctx context.Context, least int64) (int64, error) {
 	mine := d.fence.Load()
 	return d.moveFence(ctx, func(was fence) (fence, error) {
 		if mine == nil || was != *mine {
 			return was, d.lost(was)
 		}
-		return fence{epoch: max(was.epoch, min), holder: was.holder}, nil
+		return fence{epoch: max(was.epoch, least), holder: was.holder}, nil
 	})
 }
 

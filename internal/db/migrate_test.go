@@ -135,6 +135,11 @@ func TestADamagedFileIsRefusedAndLeftAsItIs(t *testing.T) {
 			}
 			return b
 		},
+		"one page of one table": func(b []byte) []byte {
+			page := bytes.LastIndex(b, []byte("words words")) / 4096 * 4096
+			copy(b[page:], bytes.Repeat([]byte{0xff}, 8))
+			return b
+		},
 		"header":         func(b []byte) []byte { copy(b, "something else..."); return b },
 		"not a database": func([]byte) []byte { return bytes.Repeat([]byte("a letter to a friend\n"), 400) },
 		"cut short":      func(b []byte) []byte { return b[:len(b)/2/4096*4096] },

@@ -43,9 +43,17 @@ func One[T any](tx *Tx, scan func(Row) (T, error), query string, args ...any) (T
 	return v, true, nil
 }
 
-// Text, Number and Yes scan an answer of one column.
-func Text(r Row) (s string, err error)  { return s, r.Scan(&s) }
-func Number(r Row) (n int64, err error) { return n, r.Scan(&n) }
+// Text scans an answer of one column of text.
+func Text(r Row) (s string, err error) {
+	err = r.Scan(&s)
+	return s, err
+}
+
+// Number scans an answer of one column of numbers.
+func Number(r Row) (n int64, err error) {
+	err = r.Scan(&n)
+	return n, err
+}
 
 // Millis is a time as the record holds it; the zero time is 0.
 func Millis(t time.Time) int64 {

@@ -54,5 +54,6 @@ func Issued(tx *db.Tx, node string, t declaration.Tuple) (bool, error) {
 }
 
 func scanTuple(r db.Row) (t declaration.Tuple, err error) {
-	return t, r.Scan(&t.Epoch, &t.Generation, (*string)(&t.Digest))
+	err = r.Scan(&t.Epoch, &t.Generation, (*string)(&t.Digest))
+	return t, err
 }
