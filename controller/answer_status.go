@@ -29,13 +29,17 @@ func (c *Controller) answerStatus(ctx context.Context, _ api.Who, in api.StatusI
 	}
 	out.Recovering = v.recovering()
 	for _, m := range v.modules {
-		if in.Module == "" || in.Module == m.Name {
-			one := c.moduleStatus(v, m.Name, troubles, applied, out.At)
-			if in.Node == "" || belongsTo(one, in.Node) {
-				out.Modules = append(out.Modules, one)
-			}
+		one := c.moduleStatus(v, m.Name, troubles, applied, out.At)
+		if (in.Module == "" || in.Module == m.Name) && (in.Node == "" || belongsTo(one, in.Node)) {
+			out.Modules = append(out.Modules, one)
 		}
 	}
+	out.Nodes, err = nodeStatuses(v, in)
+	return out, err
+}
+
+func nodeStatuses(v *view, in api.StatusIn) ([]status.Node, error) {
+	out := []status.Node{}
 	for _, n := range v.nodes {
 		if in.Node != "" && in.Node != n.Name && in.Node != n.ID {
 			continue
@@ -45,7 +49,7 @@ func (c *Controller) answerStatus(ctx context.Context, _ api.Who, in api.StatusI
 			return out, err
 		}
 		if in.Module == "" || slices.Contains(one.Modules, in.Module) {
-			out.Nodes = append(out.Nodes, one)
+			out = append(out, one)
 		}
 	}
 	return out, nil
@@ -220,35 +224,29 @@ func (c *Controller) answerPush(ctx context.Context, _ api.Who, in api.PushIn) (
 	}
 }
 
-// choose is the nodes that a push is about.
+// choose is the nodes that a push is about: those named or else all, and of
+// them only those that are behind where that is asked for.
 func choose(v *view, in api.PushIn) ([]api.Pushed, error) {
-	out := []api.Pushed{}
-	add := func(n inventory.Node, must bool) error {
-		want, err := wanted(n, v.plan(n))
-		if err != nil {
-			return err
-		}
-		behind := inventory.BehindOf(n, want)
-		if behind != inventory.NotBehind || must {
-			out = append(out, api.Pushed{Node: n.ID, Name: n.Name, Behind: behind, LastSeen: n.LastSeen})
-		}
-		return nil
-	}
-	if len(in.Nodes) == 0 {
-		for _, n := range v.nodes {
-			if err := add(n, !in.Behind); err != nil {
+	nodes := v.nodes
+	if len(in.Nodes) > 0 {
+		nodes = nil
+		for _, name := range in.Nodes {
+			n, err := v.node(name)
+			if err != nil {
 				return nil, err
 			}
+			nodes = append(nodes, n)
 		}
-		return out, nil
 	}
-	for _, name := range in.Nodes {
-		n, err := v.node(name)
+	out := []api.Pushed{}
+	for _, n := range nodes {
+		want, err := wanted(n, v.plan(n))
 		if err != nil {
 			return nil, err
 		}
-		if err := add(n, !in.Behind); err != nil {
-			return nil, err
+		behind := inventory.BehindOf(n, want)
+		if behind != inventory.NotBehind || !in.Behind {
+			out = append(out, api.Pushed{Node: n.ID, Name: n.Name, Behind: behind, LastSeen: n.LastSeen})
 		}
 	}
 	return out, nil

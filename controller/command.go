@@ -80,6 +80,7 @@ func bind(flags *flag.FlagSet, cfg *Config) {
 	flags.StringVar(&cfg.Platform, "platform", cfg.Platform, "what modules are built for")
 	flags.DurationVar(&cfg.Every, "every", cfg.Every, "how often each source is looked at without a hook")
 	flags.DurationVar(&cfg.Lease, "lease", cfg.Lease, "how long a builder has a request without a word")
+	flags.DurationVar(&cfg.LameDuck, "lame-duck", cfg.LameDuck, "over how long the broker lets its clients go at the end: 30s for thousands of nodes")
 	flags.DurationVar(&cfg.Limit, "limit", cfg.Limit, "how long one build may take")
 	list := func(into *[]string) func(string) error {
 		return func(s string) error { *into = append(*into, s); return nil }
@@ -96,16 +97,15 @@ func recoverRecord(ctx context.Context, cfg Config, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if err := refuseRunning(ctx, cfg.SocketPath()); err != nil {
+		return err
+	}
 	record, err := db.Open(ctx, cfg.dsn())
 	if err != nil {
 		return err
 	}
-	defer record.Close()
-	if err := refuseRunning(ctx, cfg.SocketPath()); err != nil {
-		return err
-	}
 	epoch, err := takeOver(ctx, record, k.holder)
-	if err != nil {
+	if err := errors.Join(err, record.Close()); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "this controller declares in epoch %d from its next start\n", epoch)

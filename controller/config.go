@@ -25,6 +25,7 @@ type Config struct {
 	Hello     time.Duration // within which a silent node is not yet called silent
 	Lease     time.Duration // that a builder has a request for, until it says that it is working
 	Limit     time.Duration // that one build may take
+	LameDuck  time.Duration // over which the broker lets its clients go at the end; zero to cut them at once
 	HTTPHosts []string      // hosts that repositories may be read from over plain http
 	Folders   []string      // folders of this machine that repositories may be read from
 	Version   string

@@ -26,6 +26,7 @@ import (
 	"noxmesh/internal/loop"
 	"noxmesh/internal/oci"
 	"noxmesh/internal/oci/registry"
+	"noxmesh/link"
 )
 
 // Controller is one running controller. Everything that it remembers besides
@@ -66,7 +67,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	defer c.close()
+	defer c.close(ctx)
 	return c.run(ctx)
 }
 
@@ -78,7 +79,7 @@ func start(ctx context.Context, cfg Config) (c *Controller, err error) {
 	}
 	defer func() {
 		if err != nil {
-			c.close()
+			c.close(ctx)
 		}
 	}()
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
@@ -118,7 +119,7 @@ func (c *Controller) openRim(ctx context.Context) (err error) {
 	if c.listener, err = tls.Listen("tcp", c.cfg.Listen, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13}); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "listen for the API").With("is another program, or another controller, there?")
 	}
-	if c.registry, err = registry.New(registry.Config{
+	if c.registry, err = registry.New(registry.Config{ //nolint:contextcheck // it lives until close, not until ctx ends
 		Dir: filepath.Join(c.cfg.Dir, "registry"), Secret: c.keys.declare.Seed(), Authorize: c.authorize,
 	}); err != nil {
 		return err
@@ -128,7 +129,8 @@ func (c *Controller) openRim(ctx context.Context) (err error) {
 		return err
 	}
 	c.broker, err = broker.Start(broker.Config{
-		Listen: c.cfg.Broker, Host: c.cfg.Names[0], TLS: certificate, Keys: c.keys.broker, Revoked: revoked, Logger: c.log,
+		Listen: c.cfg.Broker, Host: c.cfg.Names[0], TLS: certificate, Keys: c.keys.broker, Revoked: revoked,
+		LameDuck: c.cfg.LameDuck, Logger: c.log,
 	})
 	if err != nil {
 		return err
@@ -196,9 +198,14 @@ func (c *Controller) run(ctx context.Context) error {
 }
 
 func (c *Controller) serveBus() error {
-	for subject, handle := range map[string]bus.Handler{
-		"hello.*": c.hello, "report.*": c.report, "work.*": c.giveWork, "working.*": c.working, "answer.*": c.answer,
+	for verb, handle := range map[link.Verb]bus.Handler{
+		link.VerbHello: c.hello, link.VerbReport: c.report,
+		link.VerbWork: c.giveWork, link.VerbWorking: c.working, link.VerbAnswer: c.answer,
 	} {
+		subject, err := link.Every(verb)
+		if err != nil {
+			return err
+		}
 		if err := c.bus.Serve(subject, handle); err != nil {
 			return err
 		}
@@ -226,17 +233,24 @@ func (c *Controller) serve(ctx context.Context, l net.Listener, h http.Handler) 
 	return nil
 }
 
-func (c *Controller) close() {
+// close puts everything down, in the order in which nothing is missed: clients
+// of the broker are let go before what answers them is closed.
+func (c *Controller) close(ctx context.Context) {
 	for _, l := range []net.Listener{c.listener, c.socket} {
 		if l != nil {
 			_ = l.Close() // it may be closed already
 		}
 	}
+	if c.broker != nil {
+		c.broker.Close(context.WithoutCancel(ctx))
+	}
 	if c.bus != nil {
 		c.bus.Close()
 	}
-	if c.broker != nil {
-		c.broker.Close(context.Background())
+	if c.registry != nil {
+		if err := c.registry.Close(); err != nil {
+			c.log.Error("the registry was not closed", "error", err)
+		}
 	}
 	if c.db != nil {
 		if err := c.db.Close(); err != nil {

@@ -154,7 +154,7 @@ func (c *Controller) push(ctx context.Context, node string, m message) error {
 	if m.envelope == nil {
 		return nil
 	}
-	subject, err := link.Subject("decl", node)
+	subject, err := link.Subject(link.VerbDecl, node)
 	if err != nil {
 		return err
 	}

@@ -103,15 +103,15 @@ func makeKeys(dir string, now time.Time) ([]byte, error) {
 		return nil, err
 	}
 	// The root first: a mesh whose root nobody has could never change its keys.
-	if err := writeOnce(filepath.Join(dir, rootFile), []byte(base64.StdEncoding.EncodeToString(root.Seed())+"\n"), "controller.root.write"); err != nil {
+	if err := writeOnce(filepath.Join(dir, rootFile), []byte(base64.StdEncoding.EncodeToString(root.Seed())+"\n")); err != nil {
 		return nil, err
 	}
-	return data, writeOnce(filepath.Join(dir, keysFile), data, "controller.keys.write")
+	return data, writeOnce(filepath.Join(dir, keysFile), data)
 }
 
 // writeOnce makes a secret file durable, whole or not at all.
-func writeOnce(path string, data []byte, name string) error {
-	err := effect.Do(name, func() error {
+func writeOnce(path string, data []byte) error {
+	err := effect.Do("controller.keys.write", func() error {
 		tmp := path + ".new"
 		f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 		if err != nil {

@@ -13,9 +13,39 @@ import (
 // has bubblewrap the website has a build step and a test of its own; where it
 // has none the website is only files, since no builder would run its commands.
 func (s *story) make(ctx context.Context) error {
-	s.sitePage = "public/index.html"
-	site := map[string]string{
+	all := map[string]map[string]string{"site": s.site(), "dotfiles": dotfiles(), "workstation": {
+		"module.json": `{"module": "workstation", "summary": "What a workstation has", "requires": ["dotfiles", "site"]}` + "\n",
+	}}
+	for name, files := range all {
+		if err := s.repository(ctx, name, files); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func dotfiles() map[string]string {
+	return map[string]string{
 		"module.json": `{
+  "module": "dotfiles",
+  "summary": "What every machine of ours says and how its editor behaves",
+  "resources": [
+    {"id": "motd", "type": "file", "path": "/etc/motd", "content": "This is ${node.name}. It is kept as declared.\n"},
+    {"id": "vim", "type": "file", "path": "/etc/vim/vimrc.local", "from": "vimrc"},
+    {"id": "bin", "type": "directory", "path": "/opt/bin"},
+    {"id": "vi", "type": "link", "path": "/opt/bin/vi", "target": "/usr/bin/vim"}
+  ]
+}
+`,
+		"vimrc": "set number\nset expandtab\n",
+	}
+}
+
+func (s *story) site() map[string]string {
+	if !s.sandbox {
+		s.sitePage = "public/index.html"
+		return map[string]string{
+			"module.json": `{
   "module": "site",
   "summary": "A website of two pages",
   "resources": [
@@ -26,13 +56,13 @@ func (s *story) make(ctx context.Context) error {
   }
 }
 `,
-		"public/index.html":       "<h1>First edition</h1>\n",
-		"public/about/index.html": "<p>Delivered without a pipeline.</p>\n",
+			"public/index.html":       "<h1>First edition</h1>\n",
+			"public/about/index.html": "<p>Delivered without a pipeline.</p>\n",
+		}
 	}
-	if s.sandbox {
-		s.sitePage = "pages/index.html"
-		site = map[string]string{
-			"module.json": `{
+	s.sitePage = "pages/index.html"
+	return map[string]string{
+		"module.json": `{
   "module": "site",
   "summary": "A website of two pages, built and tested",
   "resources": [
@@ -45,38 +75,11 @@ func (s *story) make(ctx context.Context) error {
   }
 }
 `,
-			"build.sh":         "set -eu\nmkdir -p public/about\ncat pages/index.html footer.html > public/index.html\ncp pages/about.html public/about/index.html\n",
-			"footer.html":      "<p>Delivered without a pipeline.</p>\n",
-			"pages/index.html": "<h1>First edition</h1>\n",
-			"pages/about.html": "<p>About us.</p>\n",
-		}
+		"build.sh":         "set -eu\nmkdir -p public/about\ncat pages/index.html footer.html > public/index.html\ncp pages/about.html public/about/index.html\n",
+		"footer.html":      "<p>Delivered without a pipeline.</p>\n",
+		"pages/index.html": "<h1>First edition</h1>\n",
+		"pages/about.html": "<p>About us.</p>\n",
 	}
-	all := map[string]map[string]string{
-		"site": site,
-		"dotfiles": {
-			"module.json": `{
-  "module": "dotfiles",
-  "summary": "What every machine of ours says and how its editor behaves",
-  "resources": [
-    {"id": "motd", "type": "file", "path": "/etc/motd", "content": "This is ${node.name}. It is kept as declared.\n"},
-    {"id": "vim", "type": "file", "path": "/etc/vim/vimrc.local", "from": "vimrc"},
-    {"id": "bin", "type": "directory", "path": "/opt/bin"},
-    {"id": "vi", "type": "link", "path": "/opt/bin/vi", "target": "/usr/bin/vim"}
-  ]
-}
-`,
-			"vimrc": "set number\nset expandtab\n",
-		},
-		"workstation": {
-			"module.json": `{"module": "workstation", "summary": "What a workstation has", "requires": ["dotfiles", "site"]}` + "\n",
-		},
-	}
-	for name, files := range all {
-		if err := s.repository(ctx, name, files); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // repository makes a bare repository and a work tree that pushes to it.
