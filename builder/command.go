@@ -36,6 +36,8 @@ Flags:
   --workshop DIR      where builds are made; emptied at every start (beside the state)
   --plain-host HOST   also read repositories from this host over http; may be repeated
   --file-folder DIR   also read repositories from this folder; may be repeated
+  --ssh-key FILE      the private key that repositories over ssh are read with
+  --known-hosts FILE  the host keys of forges over ssh (git/known_hosts in the state)
 
 Commands of a module run in a sandbox (bubblewrap) without network. Where there
 is none, modules without commands are built and others are refused with why.
@@ -83,6 +85,8 @@ func parse(args []string, c *Config) (verb string, rest []string, err error) {
 	flags.StringVar(&c.Workshop, "workshop", "", "")
 	flags.Var((*words)(&c.PlainHosts), "plain-host", "")
 	flags.Var((*words)(&c.FileFolders), "file-folder", "")
+	flags.StringVar(&c.SSHKey, "ssh-key", "", "")
+	flags.StringVar(&c.KnownHosts, "known-hosts", "", "")
 	for {
 		if err := flags.Parse(args); err != nil {
 			return "", nil, err

@@ -15,6 +15,8 @@ type Config struct {
 
 	PlainHosts  []string // hosts that a repository may be read from over plain http
 	FileFolders []string // folders that a repository may be read from as file://
+	SSHKey      string   // a private key's file, for repositories over ssh; empty for none
+	KnownHosts  string   // the forges' host keys, for the same; empty for git/known_hosts in State
 }
 
 // Limits are what one build may take of the machine.

@@ -74,7 +74,10 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 		return nil, fault.Wrap(fault.Unavailable, ctx.Err(), "try a sandbox")
 	}
 	sandboxErr := err
-	b.git, err = git.New(git.Config{Home: s.path("git"), Allow: git.Allow{Hosts: c.PlainHosts, Folders: c.FileFolders}})
+	b.git, err = git.New(git.Config{
+		Home: s.path("git"), Allow: git.Allow{Hosts: c.PlainHosts, Folders: c.FileFolders},
+		SSH: git.SSH{Key: c.SSHKey, KnownHosts: c.KnownHosts},
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -41,18 +41,28 @@ func (d *dev) controllerChild() child {
 		"run", "--dir", d.path("controller"), "--name", loopback, "--listen", at(d.ports.API), "--broker", at(d.ports.Broker),
 		"--every", d.every.String(),
 	}
-	for _, f := range d.folders {
-		args = append(args, "--file-folder", f)
-	}
-	return child{name: "controller", program: "mesh-controller", args: args}
+	return child{name: "controller", program: "mesh-controller", args: append(args, d.sources()...)}
 }
 
 func (d *dev) builderChild() child {
 	args := []string{"run", "--state", d.path("builder")}
+	return child{name: "builder", program: "mesh-builder", args: append(args, d.sources()...)}
+}
+
+// sources is what both the controller and the builder are told of where
+// repositories may be read from.
+func (d *dev) sources() []string {
+	var args []string
 	for _, f := range d.folders {
 		args = append(args, "--file-folder", f)
 	}
-	return child{name: "builder", program: "mesh-builder", args: args}
+	if d.sshKey != "" {
+		args = append(args, "--ssh-key", d.sshKey)
+	}
+	if d.knownHosts != "" {
+		args = append(args, "--known-hosts", d.knownHosts)
+	}
+	return args
 }
 
 func (d *dev) hostChild(name string) child {

@@ -30,13 +30,14 @@ const loopback = "127.0.0.1"
 // dev is a whole mesh on this machine, as child processes.
 type dev struct {
 	*shell
-	dir     string
-	hosts   int
-	every   time.Duration
-	drift   time.Duration
-	folders []string
-	ports   devPorts
-	client  *api.Client
+	dir                string
+	hosts              int
+	every              time.Duration
+	drift              time.Duration
+	folders            []string
+	sshKey, knownHosts string
+	ports              devPorts
+	client             *api.Client
 }
 
 // devPorts are chosen once and kept: hosts have pinned them when they joined.
@@ -65,6 +66,8 @@ While it runs, "mesh" in this folder talks to it.
 	c.Flags().IntVar(&d.hosts, "hosts", 3, "how many nodes")
 	c.Flags().DurationVar(&d.every, "every", 2*time.Second, "how often each source is looked at")
 	c.Flags().DurationVar(&d.drift, "drift", 10*time.Second, "how often each host looks for drift")
+	c.Flags().StringVar(&d.sshKey, "ssh-key", "", "the private key's `file` that repositories over ssh are read with")
+	c.Flags().StringVar(&d.knownHosts, "known-hosts", "", "the `file` of the forges' host keys, for ssh")
 	c.Flags().StringSliceVar(&d.folders, "file-folder", nil, "a `folder` of this machine that repositories may be read from")
 	c.AddCommand(d.stop(), d.start())
 	return c

@@ -14,22 +14,24 @@ import (
 
 // Config is everything that a controller is told from outside.
 type Config struct {
-	Dir       string        // its data: keys, record, registry
-	Record    string        // "postgres://…"; SQLite in Dir where it is empty
-	Listen    string        // host:port of the API, the registry and joining, over TLS
-	Broker    string        // host:port of the broker, over TLS
-	Names     []string      // the names and addresses that nodes reach both by; the first is the one that tokens carry
-	Socket    string        // the API's unix socket; Dir/controller.sock where it is empty
-	Platform  string        // what modules are built for
-	Every     time.Duration // between two looks at one source, without a hook
-	Hello     time.Duration // within which a silent node is not yet called silent
-	Lease     time.Duration // that a builder has a request for, until it says that it is working
-	Limit     time.Duration // that one build may take
-	LameDuck  time.Duration // over which the broker lets its clients go at the end; zero to cut them at once
-	HTTPHosts []string      // hosts that repositories may be read from over plain http
-	Folders   []string      // folders of this machine that repositories may be read from
-	Version   string
-	Log       *slog.Logger
+	Dir        string        // its data: keys, record, registry
+	Record     string        // "postgres://…"; SQLite in Dir where it is empty
+	Listen     string        // host:port of the API, the registry and joining, over TLS
+	Broker     string        // host:port of the broker, over TLS
+	Names      []string      // the names and addresses that nodes reach both by; the first is the one that tokens carry
+	Socket     string        // the API's unix socket; Dir/controller.sock where it is empty
+	Platform   string        // what modules are built for
+	Every      time.Duration // between two looks at one source, without a hook
+	Hello      time.Duration // within which a silent node is not yet called silent
+	Lease      time.Duration // that a builder has a request for, until it says that it is working
+	Limit      time.Duration // that one build may take
+	LameDuck   time.Duration // over which the broker lets its clients go at the end; zero to cut them at once
+	HTTPHosts  []string      // hosts that repositories may be read from over plain http
+	Folders    []string      // folders of this machine that repositories may be read from
+	SSHKey     string        // a private key's file, for repositories over ssh; empty for none
+	KnownHosts string        // the forges' host keys, for the same; git/known_hosts in Dir where it is empty
+	Version    string
+	Log        *slog.Logger
 }
 
 // Default is the configuration of a controller that is told nothing.

@@ -109,7 +109,9 @@ func (c *Controller) openRecord(ctx context.Context) (err error) {
 
 // openRim opens git, the registry and the broker.
 func (c *Controller) openRim(ctx context.Context) (err error) {
-	if c.git, err = git.New(git.Config{Home: filepath.Join(c.cfg.Dir, "git"), Allow: c.allow()}); err != nil {
+	if c.git, err = git.New(git.Config{
+		Home: filepath.Join(c.cfg.Dir, "git"), Allow: c.allow(), SSH: git.SSH{Key: c.cfg.SSHKey, KnownHosts: c.cfg.KnownHosts},
+	}); err != nil {
 		return err
 	}
 	certificate, err := c.keys.certificate(c.cfg.Names, time.Now())
