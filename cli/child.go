@@ -87,17 +87,23 @@ func (d *dev) once(ctx context.Context, program string, args ...string) error {
 	}
 	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
 	if err != nil {
-		return fault.New(fault.Unavailable, "%s %s: %s", program, args[0], lastLine(string(out), err))
+		return said(program, string(out), err)
 	}
 	return nil
 }
 
-func lastLine(out string, err error) string {
-	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if last := lines[len(lines)-1]; last != "" {
-		return last
+// said is a program's own words for why it ended, as an error of ours.
+func said(program, out string, err error) error {
+	e := fault.Wrap(fault.Unavailable, err, "%s", program)
+	for line := range strings.SplitSeq(strings.TrimSpace(out), "\n") {
+		words := strings.TrimPrefix(line, program+": ")
+		if hint, ok := strings.CutPrefix(words, "hint: "); ok {
+			e.Hint = hint
+		} else if words != "" {
+			e.Err = errors.New(words)
+		}
 	}
-	return err.Error()
+	return e
 }
 
 // keep runs the child, and again when it ends, until ctx does.

@@ -217,7 +217,7 @@ func (d *dev) joinBuilder(ctx context.Context) error {
 // only the controller knows of it, is another node now.
 func (d *dev) joinHost(ctx context.Context, name string) error {
 	root := d.path("nodes", name)
-	if exists(filepath.Join(root, "var/lib/mesh-host/joined.json")) {
+	if exists(filepath.Join(root, "var/lib/mesh-host/joined")) {
 		return nil
 	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
