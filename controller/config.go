@@ -70,6 +70,9 @@ func (c Config) Validate() error {
 			bad("%q is not a host name or an address", name)
 		}
 	}
+	if path := c.SocketPath(); len(path) > socketLimit {
+		bad("the socket's path %q has %d bytes, and the system takes %d: give a shorter one with --socket", path, len(path), socketLimit)
+	}
 	for what, d := range map[string]time.Duration{"--every": c.Every, "--lease": c.Lease, "--limit": c.Limit} {
 		if d <= 0 {
 			bad("%s is %s, want more than nothing", what, d)
@@ -77,6 +80,9 @@ func (c Config) Validate() error {
 	}
 	return errors.Join(wrong...)
 }
+
+// socketLimit is what Linux takes for the path of a unix socket, without its NUL.
+const socketLimit = 107
 
 // SocketPath is where the API listens for people on this machine.
 func (c Config) SocketPath() string {
@@ -86,10 +92,13 @@ func (c Config) SocketPath() string {
 	return filepath.Join(c.Dir, "controller.sock")
 }
 
+// recordFile is the record's file in the data folder, where it is SQLite.
+const recordFile = "record.db"
+
 // dsn is where the record is.
 func (c Config) dsn() string {
 	if c.Record != "" {
 		return c.Record
 	}
-	return "sqlite:" + filepath.Join(c.Dir, "record.db")
+	return "sqlite:" + filepath.Join(c.Dir, recordFile)
 }

@@ -85,11 +85,16 @@ func start(ctx context.Context, cfg Config) (c *Controller, err error) {
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return c, fault.Wrap(fault.Unavailable, err, "make the data folder")
 	}
+	// The record before the keys: from the moment that there are keys, a record
+	// that is not there has been lost.
+	if c.db, err = openRecord(ctx, cfg); err != nil {
+		return c, err
+	}
 	if c.keys, err = openKeys(cfg.Dir, time.Now()); err != nil {
 		return c, err
 	}
 	c.mesh = c.keys.mesh
-	if err := c.openRecord(ctx); err != nil {
+	if _, err := c.db.Resume(ctx, c.keys.holder); err != nil {
 		return c, err
 	}
 	if err := c.openRim(ctx); err != nil {
@@ -99,12 +104,16 @@ func start(ctx context.Context, cfg Config) (c *Controller, err error) {
 	return c, c.listen(ctx)
 }
 
-func (c *Controller) openRecord(ctx context.Context) (err error) {
-	if c.db, err = db.Open(ctx, c.cfg.dsn()); err != nil {
-		return err
+// openRecord opens the record. Where this controller has run before and its
+// record is gone, an empty one would only look like a new mesh.
+func openRecord(ctx context.Context, cfg Config) (*db.DB, error) {
+	_, noKeys := os.Stat(filepath.Join(cfg.Dir, keysFile))
+	_, noRecord := os.Stat(filepath.Join(cfg.Dir, recordFile))
+	if cfg.Record == "" && noKeys == nil && errors.Is(noRecord, os.ErrNotExist) {
+		return nil, fault.New(fault.Broken, "the record %q is gone, and the keys beside it are not", filepath.Join(cfg.Dir, recordFile)).
+			With("is its disk mounted? Put a backup there and start again; mesh-controller recover says what to do with an older one")
 	}
-	_, err = c.db.Resume(ctx, c.keys.holder)
-	return err
+	return db.Open(ctx, cfg.dsn())
 }
 
 // openRim opens git, the registry and the broker.

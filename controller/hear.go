@@ -187,7 +187,7 @@ func (c *Controller) report(ctx context.Context, m bus.Message) ([]byte, error) 
 	now := time.Now()
 	stored := false
 	err = c.db.Write(ctx, func(tx *db.Tx) (err error) {
-		stored, err = inventorystore.SaveReport(tx, r, payload, now)
+		stored, err = inventorystore.SaveReport(tx, r, m.Data, now)
 		return err
 	})
 	if err != nil {
