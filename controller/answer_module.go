@@ -139,14 +139,26 @@ func (c *Controller) answerLook(ctx context.Context, _ api.Who, in api.ModuleIn)
 	return api.Nothing{}, nil
 }
 
+// hookGap is between two looks that hooks ask for: whoever can reach the port can
+// call them, and each look asks a forge.
+const hookGap = 2 * time.Second
+
 // answerHook is what a forge calls. Nothing in it is believed, so that nobody
-// learns from the answer whether there is such a module.
+// learns from the answer whether there is such a module. However many come, one
+// look begins, and one more after it for those that came meanwhile.
 func (c *Controller) answerHook(_ context.Context, _ api.Who, in api.HookIn) (api.Nothing, error) {
-	if mesh.ValidModuleName(in.Module) {
-		if _, known := c.looked.Load(in.Module); known {
-			c.sources.Nudge(in.Module)
-		}
+	at, known := c.looked.Load(in.Module)
+	if !known {
+		return api.Nothing{}, nil
 	}
+	if _, waits := c.hooked.LoadOrStore(in.Module, true); waits {
+		return api.Nothing{}, nil
+	}
+	last, _ := at.(time.Time)
+	time.AfterFunc(hookGap-time.Since(last), func() {
+		c.hooked.Delete(in.Module)
+		c.sources.Nudge(in.Module)
+	})
 	return api.Nothing{}, nil
 }
 

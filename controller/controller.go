@@ -50,6 +50,7 @@ type Controller struct {
 	outbox   outbox
 	heard    heard
 	looked   sync.Map // module: time of the last look
+	hooked   sync.Map // module: a hook's look is to begin
 	work     *bell    // there may be work to give
 	receipts *bell    // something has been heard
 
