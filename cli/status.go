@@ -30,6 +30,7 @@ now be sent something else: mesh push --behind acts on just these. What cannot b
 			if err != nil {
 				return err
 			}
+			s.bad = st.Unwell != nil || st.Recovering != ""
 			for _, m := range st.Modules {
 				s.bad = s.bad || m.Bad()
 			}
@@ -59,6 +60,9 @@ func (s *shell) askStatus(c *cobra.Command, args []string) (status.Status, error
 }
 
 func (s *shell) showStatus(st status.Status, one bool) {
+	if st.Unwell != nil {
+		s.line("%s %s", s.out.Paint(term.Bad, "the controller can record nothing, for "+term.Span(st.At.Sub(st.Unwell.Since))+", and what follows is as old as that:"), term.Clean(st.Unwell.Why))
+	}
 	if st.Recovering != "" {
 		s.line("%s %s", s.out.Paint(term.Bad, "nothing is declared:"), term.Clean(st.Recovering))
 	}

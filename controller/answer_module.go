@@ -23,7 +23,7 @@ func (c *Controller) answerModuleAdd(ctx context.Context, who api.Who, in api.Mo
 		return api.ModuleOut{}, err
 	}
 	var row deliverystore.ModuleRow
-	err := c.db.Write(ctx, func(tx *db.Tx) (err error) {
+	err := c.write(ctx, func(tx *db.Tx) (err error) {
 		if err = deliverystore.AddModule(tx, m, who.Name, time.Now()); err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (c *Controller) answerModuleRemove(ctx context.Context, _ api.Who, in api.M
 		return api.Nothing{}, fault.New(fault.Conflict, "module %q belongs on %s", in.Module, strings.Join(names(v, on), ", ")).
 			With("mesh unassign it, or what requires it, first; that also removes what it put there")
 	}
-	err = c.db.Write(ctx, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, in.Module) })
+	err = c.write(ctx, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, in.Module) })
 	c.declares.NudgeAll()
 	return api.Nothing{}, err
 }
@@ -168,7 +168,7 @@ func (c *Controller) answerPolicy(ctx context.Context, who api.Who, in api.Polic
 			With("manual: a person declares each build. auto: a fit build is declared at once")
 	}
 	var row deliverystore.ModuleRow
-	err := c.db.Write(ctx, func(tx *db.Tx) (err error) {
+	err := c.write(ctx, func(tx *db.Tx) (err error) {
 		if err = deliverystore.SetPolicy(tx, in.Module, in.Policy, who.Name, time.Now()); err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ func (c *Controller) answerNodeAdd(ctx context.Context, who api.Who, in api.Node
 func (c *Controller) makeToken(ctx context.Context, row identitystore.TokenRow, lives time.Duration, also func(*db.Tx, *identitystore.TokenRow, time.Time) error) (api.TokenOut, error) {
 	secret, now := identity.NewSecret(), time.Now()
 	row.ID, row.Hash, row.MadeAt, row.Expires = identity.NewID(), identity.HashSecret(secret), now, now.Add(lives)
-	err := c.db.Write(ctx, func(tx *db.Tx) error {
+	err := c.write(ctx, func(tx *db.Tx) error {
 		if err := also(tx, &row, now); err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (c *Controller) answerNodeRemove(ctx context.Context, _ api.Who, in api.Nod
 	if err != nil {
 		return api.Nothing{}, err
 	}
-	err = c.db.Write(ctx, func(tx *db.Tx) error { return inventorystore.RemoveNode(tx, n.ID, time.Now()) })
+	err = c.write(ctx, func(tx *db.Tx) error { return inventorystore.RemoveNode(tx, n.ID, time.Now()) })
 	if err != nil {
 		return api.Nothing{}, err
 	}
@@ -190,7 +190,7 @@ func (c *Controller) changeAssignment(ctx context.Context, node, module string, 
 	if _, err := v.module(module); err != nil {
 		return api.AssignOut{}, err
 	}
-	if err := c.db.Write(ctx, func(tx *db.Tx) error { return change(tx, v, n) }); err != nil {
+	if err := c.write(ctx, func(tx *db.Tx) error { return change(tx, v, n) }); err != nil {
 		return api.AssignOut{}, err
 	}
 	c.declares.Nudge(n.ID)
@@ -239,7 +239,7 @@ func (c *Controller) answerBuilders(ctx context.Context, _ api.Who, _ api.Nothin
 
 func (c *Controller) answerBuilderRemove(ctx context.Context, _ api.Who, in api.BuilderIn) (api.Nothing, error) {
 	var b identitystore.BuilderRow
-	err := c.db.Write(ctx, func(tx *db.Tx) (err error) {
+	err := c.write(ctx, func(tx *db.Tx) (err error) {
 		if b, err = identitystore.Builder(tx, in.Builder); err != nil {
 			return err
 		}
@@ -258,7 +258,7 @@ func (c *Controller) answerLoginAdd(ctx context.Context, _ api.Who, in api.Login
 	}
 	secret := identity.NewSecret()
 	row := identitystore.LoginRow{ID: identity.NewID(), Name: in.Name, Role: role, Hash: identity.HashSecret(secret), MadeAt: time.Now()}
-	if err := c.db.Write(ctx, func(tx *db.Tx) error { return identitystore.AddLogin(tx, row) }); err != nil {
+	if err := c.write(ctx, func(tx *db.Tx) error { return identitystore.AddLogin(tx, row) }); err != nil {
 		return api.LoginOut{}, err
 	}
 	login := identity.Login{URL: c.apiURL(), CA: c.keys.ca.Fingerprint(), ID: row.ID, Secret: secret}
@@ -271,7 +271,7 @@ func (c *Controller) answerLoginAdd(ctx context.Context, _ api.Who, in api.Login
 func (c *Controller) answerJoin(ctx context.Context, _ api.Who, in api.JoinIn) (api.JoinOut, error) {
 	secret, now := identity.NewSecret(), time.Now()
 	var t identitystore.TokenRow
-	err := c.db.Write(ctx, func(tx *db.Tx) (err error) {
+	err := c.write(ctx, func(tx *db.Tx) (err error) {
 		if t, err = identitystore.UseToken(tx, in.Token, identity.HashSecret(identity.SecretFrom(in.Secret)), now); err != nil {
 			return err
 		}

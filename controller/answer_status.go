@@ -28,6 +28,9 @@ func (c *Controller) answerStatus(ctx context.Context, _ api.Who, in api.StatusI
 		return out, err
 	}
 	out.Recovering = v.recovering()
+	if why, since := c.unwell.now(); why != "" {
+		out.Unwell = &status.Unwell{Why: why, Since: since}
+	}
 	for _, m := range v.modules {
 		one := c.moduleStatus(v, m.Name, troubles, applied, out.At)
 		if (in.Module == "" || in.Module == m.Name) && (in.Node == "" || belongsTo(one, in.Node)) {
@@ -306,12 +309,12 @@ func receiptOf(v *view, n inventory.Node, p *api.Pushed) error {
 
 // recordTrouble keeps a loop's trouble; its key begins with the loop's name.
 func (c *Controller) recordTrouble(ctx context.Context, _ string, t trouble.Trouble) error {
-	return c.db.Write(ctx, func(tx *db.Tx) error { return troublestore.Save(tx, t) })
+	return c.write(ctx, func(tx *db.Tx) error { return troublestore.Save(tx, t) })
 }
 
 func (c *Controller) clearTrouble(loop string) func(context.Context, string) error {
 	return func(ctx context.Context, key string) error {
-		return c.db.Write(ctx, func(tx *db.Tx) error { return troublestore.Clear(tx, loop+"/"+key) })
+		return c.write(ctx, func(tx *db.Tx) error { return troublestore.Clear(tx, loop+"/"+key) })
 	}
 }
 

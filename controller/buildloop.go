@@ -99,7 +99,7 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 		return err
 	}
 	needs := f.Source.Manifest.Build != nil && len(f.Source.Manifest.Build.Run)+len(f.Source.Manifest.Build.Test) > 0
-	err = c.db.Write(ctx, func(tx *db.Tx) error {
+	err = c.write(ctx, func(tx *db.Tx) error {
 		return deliverystore.AddRequest(tx, deliverystore.RequestRow{Request: r, Envelope: envelope, Commands: needs, MadeAt: time.Now()})
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 
 // declare is one write for all the nodes it concerns.
 func (c *Controller) declare(ctx context.Context, w deliverystore.DeclareWrite) error {
-	err := c.db.Write(ctx, func(tx *db.Tx) error {
+	err := c.write(ctx, func(tx *db.Tx) error {
 		_, err := deliverystore.Declare(tx, w)
 		return err
 	})
@@ -129,7 +129,7 @@ func (c *Controller) declare(ctx context.Context, w deliverystore.DeclareWrite) 
 // leaseStep gives back what builders have stopped working on.
 func (c *Controller) leaseStep(ctx context.Context, _ string) (loop.Result, error) {
 	var lost []deliverystore.RequestRow
-	err := c.db.Write(ctx, func(tx *db.Tx) (err error) {
+	err := c.write(ctx, func(tx *db.Tx) (err error) {
 		lost, err = deliverystore.LapseLeases(tx, time.Now())
 		return err
 	})

@@ -51,8 +51,9 @@ type Controller struct {
 	heard    heard
 	looked   sync.Map // module: time of the last look
 	hooked   sync.Map // module: a hook's look is to begin
-	work     *bell    // there may be work to give
-	receipts *bell    // something has been heard
+	unwell   unwell
+	work     *bell // there may be work to give
+	receipts *bell // something has been heard
 
 	listener net.Listener // the API, the registry and joining, over TLS
 	socket   net.Listener // the API, for people on this machine

@@ -142,7 +142,7 @@ func (c *Controller) issue(ctx context.Context, n inventory.Node, p plan.Plan, d
 	for _, m := range p.Body.Modules {
 		names = append(names, m.Module)
 	}
-	err = c.db.Write(ctx, func(tx *db.Tx) error {
+	err = c.write(ctx, func(tx *db.Tx) error {
 		t, err = inventorystore.Issue(tx, inventorystore.Issuing{Node: n.ID, Digest: digest, Modules: names, At: time.Now()})
 		return err
 	})

@@ -82,7 +82,7 @@ func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
 // hear records what a hello says, and its receipt. A tuple that the ledger
 // never issued is a finding, and overwrites nothing.
 func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, now time.Time) error {
-	err := c.db.Write(ctx, func(tx *db.Tx) error {
+	err := c.write(ctx, func(tx *db.Tx) error {
 		fresh, err := inventorystore.Heard(tx, h, now)
 		if err != nil {
 			return err
@@ -186,7 +186,7 @@ func (c *Controller) report(ctx context.Context, m bus.Message) ([]byte, error) 
 	}
 	now := time.Now()
 	stored := false
-	err = c.db.Write(ctx, func(tx *db.Tx) (err error) {
+	err = c.write(ctx, func(tx *db.Tx) (err error) {
 		stored, err = inventorystore.SaveReport(tx, r, m.Data, now)
 		return err
 	})

@@ -42,7 +42,7 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 	}
 	c.looked.Store(name, now)
 	if moved(was, next) {
-		if err := c.db.Write(ctx, func(tx *db.Tx) error { return deliverystore.SaveSource(tx, next) }); err != nil {
+		if err := c.write(ctx, func(tx *db.Tx) error { return deliverystore.SaveSource(tx, next) }); err != nil {
 			return loop.Result{}, err
 		}
 		c.log.Info("source", "module", name, "state", next.State.String(), "commit", next.Commit, "why", next.Why)

@@ -80,7 +80,7 @@ func (c *Controller) giveWork(ctx context.Context, m bus.Message) ([]byte, error
 
 func (c *Controller) seeBuilder(ctx context.Context, b identitystore.BuilderRow, w link.Work) error {
 	isNew := b.LastSeen.IsZero() || b.Sandbox != w.Sandbox || b.Platform != w.Platform
-	err := c.db.Write(ctx, func(tx *db.Tx) error { return identitystore.SeeBuilder(tx, w, time.Now()) })
+	err := c.write(ctx, func(tx *db.Tx) error { return identitystore.SeeBuilder(tx, w, time.Now()) })
 	if err == nil && isNew {
 		c.builds.NudgeAll()
 	}
@@ -96,7 +96,7 @@ func (c *Controller) lease(ctx context.Context, w link.Work) (r *deliverystore.R
 	if err != nil || !waiting {
 		return nil, err
 	}
-	err = c.db.Write(ctx, func(tx *db.Tx) error {
+	err = c.write(ctx, func(tx *db.Tx) error {
 		r, err = deliverystore.Lease(tx, deliverystore.Leasing{Builder: w.Builder, Platform: w.Platform, Sandbox: w.Sandbox == "", Now: time.Now(), Lease: c.cfg.Lease})
 		return err
 	})
@@ -117,7 +117,7 @@ func (c *Controller) working(ctx context.Context, m bus.Message) ([]byte, error)
 		return nil, c.refuse(m, fault.New(fault.Denied, "working said by builder %q of mesh %q", w.Builder, w.Mesh))
 	}
 	now, stop := time.Now(), ""
-	err = c.db.Write(ctx, func(tx *db.Tx) error {
+	err = c.write(ctx, func(tx *db.Tx) error {
 		var err error
 		if stop, err = deliverystore.Extend(tx, w.Request, b.ID, now, c.cfg.Lease); err != nil || stop != "" {
 			return err
@@ -146,7 +146,7 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 	}
 	now := time.Now()
 	var r deliverystore.RequestRow
-	err = c.db.Write(ctx, func(tx *db.Tx) (err error) {
+	err = c.write(ctx, func(tx *db.Tx) (err error) {
 		if r, err = deliverystore.Request(tx, a.Request); err != nil {
 			return err
 		}

@@ -15,8 +15,16 @@ type Status struct {
 	At         time.Time `json:"at"`
 	Controller string    `json:"controller"`           // its version
 	Recovering string    `json:"recovering,omitempty"` // why nothing is declared at all
+	Unwell     *Unwell   `json:"unwell,omitempty"`
 	Modules    []Module  `json:"modules"`
 	Nodes      []Node    `json:"nodes"`
+}
+
+// Unwell is why the controller cannot record anything: what status says is then
+// as old as that.
+type Unwell struct {
+	Why   string    `json:"why"`
+	Since time.Time `json:"since"`
 }
 
 // Module is one module's way from source to the machines.
