@@ -43,7 +43,7 @@ func (s *shell) waitFor(c *cobra.Command, module, commit string, wait time.Durat
 			return err
 		}
 		m := st.Modules[0]
-		out := m.Out() && (commit == "" || m.Source.Commit == commit)
+		out := st.Unwell == nil && m.Out() && (commit == "" || m.Source.Commit == commit)
 		unfit := m.Built != nil && m.Built.Current && m.Built.Verdict == "unfit" && (commit == "" || m.Source.Commit == commit)
 		if out || unfit || time.Now().After(deadline) {
 			s.late, s.bad = !out && !unfit, unfit
