@@ -1,0 +1,49 @@
+package controller
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
+)
+
+// unwell is why nothing can be recorded, and since when. While it stands, every
+// answer is as old as that: status says so before anything else.
+type unwell struct {
+	mu    sync.Mutex // guards what follows
+	why   string
+	since time.Time
+}
+
+// note keeps what a write ended with. That the record refused something (a name
+// that is not there, a conflict) is no illness of the record.
+func (u *unwell) note(err error, now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch kind := fault.KindOf(err); {
+	case err == nil:
+		u.why = ""
+	case kind != fault.Unavailable && kind != fault.Broken:
+	case u.why == "":
+		u.why, u.since = err.Error(), now
+	default:
+		u.why = err.Error()
+	}
+}
+
+func (u *unwell) now() (why string, since time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.why, u.since
+}
+
+// write is one fenced write of the record, and every write there is.
+func (c *Controller) write(ctx context.Context, f func(*db.Tx) error) error {
+	err := c.db.Write(ctx, f)
+	if ctx.Err() == nil {
+		c.unwell.note(err, time.Now())
+	}
+	return err
+}
