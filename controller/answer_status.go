@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -109,7 +110,7 @@ func (c *Controller) lookAll(ctx context.Context) (*view, []trouble.Trouble, app
 			v.sources[name] = s
 		}
 	}
-	return v, troubles, applied, err
+	return v, c.knownTroubles(troubles), applied, err
 }
 
 func (c *Controller) moduleStatus(v *view, name string, all []trouble.Trouble, applied appliedAt, now time.Time) status.Module {
@@ -307,13 +308,16 @@ func receiptOf(v *view, n inventory.Node, p *api.Pushed) error {
 	return nil
 }
 
-// recordTrouble keeps a loop's trouble; its key begins with the loop's name.
+// recordTrouble keeps a loop's trouble; its key begins with the loop's name. It
+// is kept in memory first: the trouble may be that nothing can be recorded.
 func (c *Controller) recordTrouble(ctx context.Context, _ string, t trouble.Trouble) error {
+	c.troubles.Store(t.Key, t)
 	return c.write(ctx, func(tx *db.Tx) error { return troublestore.Save(tx, t) })
 }
 
 func (c *Controller) clearTrouble(loop string) func(context.Context, string) error {
 	return func(ctx context.Context, key string) error {
+		c.troubles.Store(loop+"/"+key, trouble.Trouble{Key: loop + "/" + key})
 		return c.write(ctx, func(tx *db.Tx) error { return troublestore.Clear(tx, loop+"/"+key) })
 	}
 }
@@ -326,4 +330,24 @@ func (c *Controller) recallTrouble(loop string) func(context.Context) ([]trouble
 		})
 		return all, err
 	}
+}
+
+// knownTroubles is the recorded ones, as this process knows them by now.
+func (c *Controller) knownTroubles(recorded []trouble.Trouble) []trouble.Trouble {
+	byKey := map[string]trouble.Trouble{}
+	for _, t := range recorded {
+		byKey[t.Key] = t
+	}
+	c.troubles.Range(func(key, value any) bool {
+		k, _ := key.(string)
+		byKey[k], _ = value.(trouble.Trouble)
+		return true
+	})
+	var out []trouble.Trouble
+	for _, key := range slices.Sorted(maps.Keys(byKey)) {
+		if t := byKey[key]; t.Count > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
 }
