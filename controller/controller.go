@@ -53,8 +53,8 @@ type Controller struct {
 	hooked   sync.Map // module: a hook's look is to begin
 	unwell   unwell
 	troubles sync.Map // key: the loops' troubles as of now, which the record may not have
-	work     *bell // there may be work to give
-	receipts *bell // something has been heard
+	work     *bell    // there may be work to give
+	receipts *bell    // something has been heard
 
 	listener net.Listener // the API, the registry and joining, over TLS
 	socket   net.Listener // the API, for people on this machine
