@@ -1,16 +1,15 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	mesh "noxmesh"
 	"noxmesh/declaration"
 	"noxmesh/delivery/artifact"
 	"noxmesh/delivery/graph"
-	"noxmesh/document"
 	"noxmesh/manifest"
 )
 
@@ -18,7 +17,7 @@ import (
 type Facts struct {
 	Mesh     string
 	Node     mesh.Node
-	Assigned []mesh.Assignment // to this node
+	Assigned []mesh.Assignment // those of other nodes have no part in it
 	Modules  []Module          // all that the mesh knows
 	Had      []string          // the modules that the node was last declared to have
 	Registry string            // where the bytes are; has no part in the digest
@@ -35,7 +34,7 @@ type Module struct {
 type Plan struct {
 	Body    declaration.Body
 	Where   declaration.Where
-	Wanted  []string // the modules that belong here, providers first, those left out included
+	Wanted  []string // the modules that belong here, providers first, those that cannot be worked out included
 	LeftOut []Reason // new to the node and not worked out; the rest goes on without them
 	Held    []Reason // the node has it and it cannot be worked out: nothing is sent
 }
@@ -48,7 +47,56 @@ type Reason struct {
 
 // Compile is what the node should be by these facts.
 func Compile(f Facts) Plan {
-	c := compiler{facts: f, modules: map[string]Module{}, had: map[string]bool{}, settings: map[string]map[string]string{}}
+	c := newCompiler(f)
+	for _, name := range c.inTurn() {
+		c.settle(name)
+	}
+	c.write()
+	byModule := func(a, b Reason) int { return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Why, b.Why)) }
+	slices.SortFunc(c.plan.LeftOut, byModule)
+	slices.SortFunc(c.plan.Held, byModule)
+	return c.plan
+}
+
+// Belong is the modules that belong on a node with these assignments, providers
+// first, and what stands against some of them. What is declared on the node
+// counts before what its source says: a commit that requires or provides more
+// changes nothing until it is declared.
+func Belong(modules []Module, roots []string) ([]string, []graph.Problem) {
+	return graphOf(modules).Closure(roots)
+}
+
+func graphOf(modules []Module) *graph.Graph {
+	known := make([]graph.Module, 0, len(modules))
+	for _, m := range modules {
+		switch {
+		case m.Declared != nil:
+			known = append(known, graph.Module{Name: m.Name, Provides: m.Declared.Manifest.Provides, Requires: m.Declared.Manifest.Requires, Here: true})
+		case m.Source != nil:
+			known = append(known, graph.Module{Name: m.Name, Provides: m.Source.Provides, Requires: m.Source.Requires})
+		}
+	}
+	return graph.New(known)
+}
+
+type compiler struct {
+	facts    Facts
+	graph    *graph.Graph
+	modules  map[string]Module
+	had      map[string]bool
+	settings map[string]map[string]string // of the modules that are assigned
+	bad      map[string]bool              // there is a reason
+	worked   map[string]*worked
+	ground   ground
+	room     room
+	plan     Plan
+}
+
+func newCompiler(f Facts) *compiler {
+	c := &compiler{
+		facts: f, graph: graphOf(f.Modules), modules: map[string]Module{}, had: map[string]bool{},
+		settings: map[string]map[string]string{}, bad: map[string]bool{}, worked: map[string]*worked{}, ground: newGround(),
+	}
 	for _, m := range f.Modules {
 		c.modules[m.Name] = m
 	}
@@ -56,58 +104,21 @@ func Compile(f Facts) Plan {
 		c.had[name] = true
 	}
 	for _, a := range f.Assigned {
-		c.settings[a.Module] = a.Settings
-	}
-	c.choose()
-	c.compile()
-	return c.plan
-}
-
-// Belong is the modules that belong on a node with these assignments, providers
-// first, and what stands against the others. What is declared on the node counts
-// before what its source says: a commit that requires more changes nothing until
-// it is declared.
-func Belong(modules []Module, roots []string) ([]string, []graph.Problem) {
-	known := make([]graph.Module, 0, len(modules))
-	for _, m := range modules {
-		switch {
-		case m.Declared != nil:
-			known = append(known, graph.Module{Name: m.Name, Provides: m.Declared.Manifest.Provides, Requires: m.Declared.Manifest.Requires})
-		case m.Source != nil:
-			known = append(known, graph.Module{Name: m.Name, Provides: m.Source.Provides, Requires: m.Source.Requires})
+		if a.Node == f.Node.ID {
+			c.settings[a.Module] = a.Settings
 		}
 	}
-	return graph.New(known).Closure(roots)
-}
-
-type compiler struct {
-	facts    Facts
-	modules  map[string]Module
-	had      map[string]bool
-	settings map[string]map[string]string
-	chosen   []string // to be compiled, providers first
-	plan     Plan
-}
-
-// choose decides which modules can be worked out as far as the edges go.
-func (c *compiler) choose() {
-	roots := slices.Sorted(maps.Keys(c.settings))
-	order, problems := Belong(c.facts.Modules, roots)
+	order, problems := c.graph.Closure(slices.Sorted(maps.Keys(c.settings)))
+	c.plan.Wanted = order
 	for _, p := range problems {
 		c.cannot(p.Module, p.Why)
 	}
-	c.plan.Wanted = order
-	for _, name := range order {
-		if c.modules[name].Declared == nil {
-			c.cannot(name, "no build of it is declared here")
-			continue
-		}
-		c.chosen = append(c.chosen, name)
-	}
+	return c
 }
 
 // cannot files a reason: a module that the node already has holds everything back.
 func (c *compiler) cannot(module, why string) {
+	c.bad[module] = true
 	r := Reason{module, why}
 	if c.had[module] {
 		c.plan.Held = append(c.plan.Held, r)
@@ -116,101 +127,90 @@ func (c *compiler) cannot(module, why string) {
 	c.plan.LeftOut = append(c.plan.LeftOut, r)
 }
 
-// compile adds each chosen module whole, or names it.
-func (c *compiler) compile() {
-	c.plan.Body = declaration.Body{Modules: []declaration.Module{}, Resources: []declaration.Resource{}}
-	c.plan.Where = declaration.Where{Registry: c.facts.Registry}
-	owner := map[string]string{} // claims and paths, by whom
-	for _, name := range c.chosen {
-		b := c.modules[name].Declared
-		w := worked{module: name, build: b, where: declaration.Where{}}
-		if why := w.work(c.values(name, b.Manifest)); why != "" {
-			c.cannot(name, why)
-			continue
-		}
-		if why := conflict(owner, w); why != "" {
-			c.cannot(name, why)
-			continue
-		}
-		for _, claim := range w.claims {
-			owner[claim] = name
-		}
-		c.plan.Body.Modules = append(c.plan.Body.Modules, declaration.Module{Module: name, Content: b.Content})
-		c.plan.Body.Resources = append(c.plan.Body.Resources, w.resources...)
-		merge(&c.plan.Where, w.where)
-	}
-	after(c.plan.Body.Resources)
-}
-
-// values is what a module's templates may name.
-func (c *compiler) values(module string, m manifest.Built) settingValues {
-	v := settingValues{values: map[string]string{"node.id": c.facts.Node.ID, "node.name": c.facts.Node.Name}}
-	chosen := c.settings[module]
-	for _, name := range slices.Sorted(maps.Keys(m.Settings)) {
-		text, why := m.Settings[name].Value(chosen[name])
-		if why != "" {
-			v.why = fmt.Sprintf("setting %q %s", name, why)
-			return v
-		}
-		v.values["settings."+name] = text
-	}
-	for _, name := range slices.Sorted(maps.Keys(chosen)) {
-		if _, ok := m.Settings[name]; !ok {
-			v.why = fmt.Sprintf("the assignment sets %q, which the module does not have", name)
-		}
-	}
-	return v
-}
-
-type settingValues struct {
-	values map[string]string
-	why    string
-}
-
-func conflict(owner map[string]string, w worked) string {
-	for _, claim := range w.claims {
-		if by, taken := owner[claim]; taken {
-			return fmt.Sprintf("it claims %s, which %q has", claim, by)
-		}
-	}
-	return ""
-}
-
-func merge(into *declaration.Where, from declaration.Where) {
-	if into.Inline == nil && len(from.Inline) > 0 {
-		into.Inline = map[document.Digest]string{}
-	}
-	if into.Blobs == nil && len(from.Blobs) > 0 {
-		into.Blobs = map[document.Digest]declaration.Blob{}
-	}
-	if into.Archives == nil && len(from.Archives) > 0 {
-		into.Archives = map[document.Digest]declaration.Packed{}
-	}
-	maps.Copy(into.Inline, from.Inline)
-	maps.Copy(into.Blobs, from.Blobs)
-	maps.Copy(into.Archives, from.Archives)
-}
-
-// after says for each resource which earlier ones it needs: those whose path it
-// lies in. Everything else is independent, and goes on when another fails.
-func after(resources []declaration.Resource) {
-	byPath := map[string]string{}
-	for i := range resources {
-		r := &resources[i]
-		for dir := parent(r.Path); dir != "/"; dir = parent(dir) {
-			if id, ok := byPath[dir]; ok {
-				r.After = append(r.After, id)
+// inTurn is the order in which modules take what they claim: those that the
+// node has, and what they need, before those that are new to it; among these as
+// among those, providers first.
+func (c *compiler) inTurn() []string {
+	first := map[string]bool{}
+	for _, name := range slices.Backward(c.plan.Wanted) {
+		if first[name] = first[name] || c.had[name]; first[name] {
+			for _, provider := range c.providers(name) {
+				first[provider] = true
 			}
 		}
-		slices.Sort(r.After)
-		byPath[r.Path] = r.ID
 	}
+	turn := make([]string, 0, len(c.plan.Wanted))
+	for _, now := range []bool{true, false} {
+		for _, name := range c.plan.Wanted {
+			if first[name] == now {
+				turn = append(turn, name)
+			}
+		}
+	}
+	return turn
 }
 
-func parent(path string) string {
-	i := strings.LastIndexByte(path, '/')
-	if i <= 0 {
-		return "/"
+// providers is what a module's requirements are met by, other modules each once.
+func (c *compiler) providers(name string) []string {
+	var requires []string
+	switch m := c.modules[name]; {
+	case m.Declared != nil:
+		requires = m.Declared.Manifest.Requires
+	case m.Source != nil:
+		requires = m.Source.Requires
 	}
-	return path[:i]
+	var out []string
+	for _, need := range requires {
+		if p, why := c.graph.Provider(need); why == "" && p != name {
+			out = append(out, p)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// settle works one module out whole, or names why it cannot be.
+func (c *compiler) settle(name string) {
+	if c.bad[name] {
+		return
+	}
+	b := c.modules[name].Declared
+	if b == nil {
+		c.cannot(name, "no build of it is declared here")
+		return
+	}
+	for _, p := range c.providers(name) {
+		if c.worked[p] == nil {
+			c.cannot(name, fmt.Sprintf("requires %q, which is not worked out", p))
+			return
+		}
+	}
+	w := &worked{module: name, build: b}
+	for _, stands := range []func() string{
+		func() string { return w.work(c.values(name, b.Manifest)) },
+		func() string { return c.ground.conflict(w) },
+		func() string { return c.room.lacks(w) },
+	} {
+		if why := stands(); why != "" {
+			c.cannot(name, why)
+			return
+		}
+	}
+	c.ground.take(w)
+	c.room.take(w)
+	c.worked[name] = w
+}
+
+// write puts what is worked out into the plan, providers first.
+func (c *compiler) write() {
+	c.plan.Body = declaration.Body{Modules: []declaration.Module{}, Resources: []declaration.Resource{}}
+	c.plan.Where = declaration.Where{Registry: c.facts.Registry}
+	for _, name := range c.plan.Wanted {
+		if w := c.worked[name]; w != nil {
+			c.plan.Body.Modules = append(c.plan.Body.Modules, declaration.Module{Module: name, Content: w.build.Content})
+			c.plan.Body.Resources = append(c.plan.Body.Resources, w.resources...)
+			merge(&c.plan.Where, w.where)
+		}
+	}
+	after(c.plan.Body.Resources)
 }

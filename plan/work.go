@@ -2,7 +2,13 @@ package plan
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
+	mesh "noxmesh"
 	"noxmesh/declaration"
 	"noxmesh/delivery/artifact"
 	"noxmesh/document"
@@ -14,26 +20,77 @@ type worked struct {
 	module    string
 	build     *artifact.Build
 	resources []declaration.Resource
-	claims    []string
+	claims    []string // beside its paths
 	where     declaration.Where
 }
 
-// work fills the module's resources with these values, or says why it cannot.
-func (w *worked) work(v settingValues) string {
+// values is what a module's templates may name, or why that is not known.
+type values struct {
+	of  map[string]string
+	why string
+}
+
+func (c *compiler) values(module string, m manifest.Built) values {
+	v := values{of: map[string]string{"node.id": c.facts.Node.ID, "node.name": c.facts.Node.Name}}
+	chosen := c.settings[module]
+	for _, name := range slices.Sorted(maps.Keys(chosen)) {
+		if _, ok := m.Settings[name]; !ok {
+			v.why = fmt.Sprintf("the assignment sets %q, which the module does not have", name)
+			return v
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Settings)) {
+		text, why := m.Settings[name].Value(chosen[name])
+		if why != "" {
+			v.why = fmt.Sprintf("setting %q %s", name, why)
+			return v
+		}
+		v.of["settings."+name] = text
+	}
+	return v
+}
+
+// work fills the module's claims and resources with these values, or says why it cannot.
+func (w *worked) work(v values) string {
 	if v.why != "" {
 		return v.why
 	}
 	for _, claim := range w.build.Manifest.Claims {
-		filled, err := manifest.Fill(claim, v.values)
+		filled, err := manifest.Fill(claim, v.of)
 		if err != nil {
-			return err.Error()
+			return fmt.Sprintf("claim %q: %s", claim, err)
+		}
+		if why := badClaim(filled); why != "" {
+			return fmt.Sprintf("claim %q: %s", claim, why)
 		}
 		w.claims = append(w.claims, filled)
 	}
+	paths := map[string]string{}
 	for _, r := range w.build.Manifest.Resources {
-		if why := w.resource(r, v.values); why != "" {
+		if why := w.resource(r, v.of); why != "" {
 			return fmt.Sprintf("resource %q: %s", r.ID, why)
 		}
+		path := w.resources[len(w.resources)-1].Path
+		if other, taken := paths[path]; taken {
+			return fmt.Sprintf("resource %q: its path is %s, and so is that of %q", r.ID, path, other)
+		}
+		paths[path] = r.ID
+	}
+	return ""
+}
+
+// badClaim says what is wrong with a claim once it is filled: two claims of the
+// same thing have to be the same text.
+func badClaim(claim string) string {
+	kind, rest, _ := strings.Cut(claim, ":")
+	if kind == "name" {
+		if !mesh.ValidModuleName(rest) {
+			return fmt.Sprintf("%q is not a name", rest)
+		}
+		return ""
+	}
+	if n, err := strconv.ParseUint(rest, 10, 16); err != nil || n == 0 || strconv.FormatUint(n, 10) != rest {
+		return fmt.Sprintf("%q is not a port, want a number from 1 to 65535", rest)
 	}
 	return ""
 }
@@ -43,49 +100,73 @@ func (w *worked) resource(r manifest.BuiltResource, values map[string]string) st
 	if err != nil {
 		return err.Error()
 	}
+	if why := document.BadPath(path); why != "" {
+		return fmt.Sprintf("its path %q %s", path, why)
+	}
 	out := declaration.Resource{ID: w.module + "/" + r.ID, Type: declaration.Type(r.Type), Path: path, Mode: mode(r)}
-	w.claims = append(w.claims, path)
+	why := ""
 	switch out.Type {
 	case declaration.File:
-		if why := w.file(r, &out, values); why != "" {
-			return why
-		}
+		why = w.file(r, &out, values)
 	case declaration.Link:
-		if out.Target, err = manifest.Fill(r.Target, values); err != nil {
-			return err.Error()
-		}
+		why = link(r, &out, values)
 	case declaration.Archive:
-		packed, ok := w.build.Where.Archives[r.Digest]
-		if !ok {
-			return "the record does not say where archive " + r.Digest.Short() + " is"
-		}
-		out.Digest = r.Digest
-		w.where.Archives = put(w.where.Archives, r.Digest, declaration.Packed{
-			Repository: w.module, Index: packed.Index, IndexSize: packed.IndexSize, Blob: packed.Blob, Size: packed.Size,
-		})
+		why = w.archive(r, &out)
 	case declaration.Directory:
 	default:
-		return fmt.Sprintf("no host knows the type %q", r.Type)
+		why = fmt.Sprintf("no host knows the type %q", r.Type)
 	}
 	w.resources = append(w.resources, out)
-	return ""
+	return why
 }
 
 func (w *worked) file(r manifest.BuiltResource, out *declaration.Resource, values map[string]string) string {
 	if r.Content == nil {
+		if _, ok := w.build.Where.Blobs[r.Digest]; !ok {
+			return "the record does not say where file " + r.Digest.Short() + " is"
+		}
 		out.Digest, out.Size = r.Digest, r.Size
 		w.where.Blobs = put(w.where.Blobs, r.Digest, declaration.Blob{Repository: w.module, Size: r.Size})
 		return ""
 	}
 	body, err := manifest.Fill(*r.Content, values)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err.Error()
-	}
-	if len(body) > declaration.InlineLimit {
+	case !utf8.ValidString(body):
+		return "its content is not UTF-8"
+	case len(body) > declaration.InlineLimit:
 		return fmt.Sprintf("its content has %d bytes, at most %d stand in a manifest; put it in a file of the repository and name that with \"from\"", len(body), declaration.InlineLimit)
 	}
 	out.Digest, out.Size = document.Sum([]byte(body)), int64(len(body))
 	w.where.Inline = put(w.where.Inline, out.Digest, body)
+	return ""
+}
+
+func link(r manifest.BuiltResource, out *declaration.Resource, values map[string]string) string {
+	target, err := manifest.Fill(r.Target, values)
+	if err != nil {
+		return err.Error()
+	}
+	if target == "" {
+		return "it leads nowhere: its target is empty"
+	}
+	if why := document.BadName(target); why != "" {
+		return fmt.Sprintf("its target %q %s", target, why)
+	}
+	out.Target = target
+	return ""
+}
+
+func (w *worked) archive(r manifest.BuiltResource, out *declaration.Resource) string {
+	packed, ok := w.build.Where.Archives[r.Digest]
+	if !ok {
+		return "the record does not say where archive " + r.Digest.Short() + " is"
+	}
+	out.Digest = r.Digest
+	w.where.Archives = put(w.where.Archives, r.Digest, declaration.Packed{
+		Repository: w.module, Index: packed.Index, IndexSize: packed.IndexSize, Blob: packed.Blob, Size: packed.Size,
+	})
 	return ""
 }
 

@@ -1,8 +1,8 @@
 package graph
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -12,9 +12,10 @@ type Module struct {
 	Name     string
 	Provides []string
 	Requires []string
+	Here     bool // it is declared in the place that is asked about
 }
 
-// Problem is why a module cannot be brought onto a node.
+// Problem is why a module cannot be worked out.
 type Problem struct {
 	Module string
 	Why    string
@@ -22,24 +23,43 @@ type Problem struct {
 
 // Graph answers questions about a set of modules. It does not change.
 type Graph struct {
-	modules   map[string]Module
-	providers map[string][]string // sorted
+	modules   []Module         // by name
+	index     map[string]int   // of a module by its name
+	providers map[string][]int // of a name, by the name of the module
 }
 
 // New is the graph of these modules. Of two with one name the last counts.
 func New(modules []Module) *Graph {
-	g := &Graph{modules: map[string]Module{}, providers: map[string][]string{}}
+	g := &Graph{index: make(map[string]int, len(modules)), providers: make(map[string][]int, len(modules))}
+	last := make(map[string]Module, len(modules))
 	for _, m := range modules {
-		g.modules[m.Name] = m
+		last[m.Name] = m
 	}
-	for _, name := range slices.Sorted(maps.Keys(g.modules)) {
-		offers := append([]string{name}, g.modules[name].Provides...)
-		slices.Sort(offers)
-		for _, offer := range slices.Compact(offers) {
-			g.providers[offer] = append(g.providers[offer], name)
+	g.modules = make([]Module, 0, len(last))
+	for _, m := range last {
+		g.modules = append(g.modules, m)
+	}
+	slices.SortFunc(g.modules, func(a, b Module) int { return cmp.Compare(a.Name, b.Name) })
+	for i, m := range g.modules {
+		g.index[m.Name] = i
+		g.provide(m.Name, i)
+		for _, name := range m.Provides {
+			g.provide(name, i)
+		}
+	}
+	for name, all := range g.providers {
+		if here := slices.DeleteFunc(slices.Clone(all), func(i int) bool { return !g.modules[i].Here }); len(here) > 0 {
+			g.providers[name] = here
 		}
 	}
 	return g
+}
+
+// provide adds a provider once; they come in the order of their names.
+func (g *Graph) provide(name string, module int) {
+	if p := g.providers[name]; len(p) == 0 || p[len(p)-1] != module {
+		g.providers[name] = append(p, module)
+	}
 }
 
 // Provider is the one module that provides name, or why there is none.
@@ -48,93 +68,32 @@ func (g *Graph) Provider(name string) (module, why string) {
 	case 0:
 		return "", fmt.Sprintf("requires %q, and no module provides it", name)
 	case 1:
-		return p[0], ""
+		return g.modules[p[0]].Name, ""
 	default:
-		return "", fmt.Sprintf("requires %q, and %s provide it", name, strings.Join(p, " and "))
+		names := make([]string, len(p))
+		for i, module := range p {
+			names[i] = g.modules[module].Name
+		}
+		return "", fmt.Sprintf("requires %q, and %s provide it", name, strings.Join(names, " and "))
 	}
 }
 
-// Closure is what belongs with roots: each root and everything that it needs,
-// providers first. A module with a problem is in problems and not in the order,
-// and neither is what needs it.
+// Closure is what belongs with roots, each root and everything that it needs,
+// providers first; and what stands against some of them. Modules in a cycle
+// stand together, and after what the cycle needs.
 func (g *Graph) Closure(roots []string) (order []string, problems []Problem) {
-	w := walk{graph: g, state: map[string]visit{}}
-	for _, r := range slices.Sorted(slices.Values(roots)) {
-		w.visit(r)
-	}
-	slices.SortFunc(w.problems, func(a, b Problem) int { return strings.Compare(a.Module+"\x00"+a.Why, b.Module+"\x00"+b.Why) })
-	return w.order, w.problems
-}
-
-type visit int
-
-const (
-	unseen visit = iota
-	open
-	good
-	bad
-)
-
-// walk is one depth-first search; path is the way from a root to here.
-type walk struct {
-	graph    *Graph
-	state    map[string]visit
-	path     []string
-	order    []string
-	problems []Problem
-}
-
-func (w *walk) visit(name string) bool {
-	switch w.state[name] {
-	case good:
-		return true
-	case bad:
-		return false
-	case open:
-		cycle := append(slices.Clone(w.path[slices.Index(w.path, name):]), name)
-		w.problem(name, "is in a cycle of requirements: "+strings.Join(cycle, " → "))
-		return false
-	case unseen:
-	}
-	m, known := w.graph.modules[name]
-	if !known {
-		w.state[name] = bad
-		w.problem(name, "is not a module that the mesh knows, or its manifest has never been read")
-		return false
-	}
-	w.state[name] = open
-	w.path = append(w.path, name)
-	ok := w.needs(m)
-	w.path = w.path[:len(w.path)-1]
-	if !ok {
-		w.state[name] = bad
-		return false
-	}
-	w.state[name] = good
-	w.order = append(w.order, name)
-	return true
-}
-
-func (w *walk) needs(m Module) bool {
-	ok := true
-	for _, need := range slices.Sorted(slices.Values(m.Requires)) {
-		provider, why := w.graph.Provider(need)
-		switch {
-		case why != "":
-			w.problem(m.Name, why)
-			ok = false
-		case provider == m.Name:
-		case !w.visit(provider):
-			w.problem(m.Name, fmt.Sprintf("requires %q, and %q cannot be brought here", need, provider))
-			ok = false
+	c := newClosure(g)
+	for _, r := range slices.Compact(slices.Sorted(slices.Values(roots))) {
+		if _, known := g.index[r]; !known {
+			c.order = append(c.order, r)
+			c.problem(r, "is not a module that the mesh knows, or its manifest has never been read")
 		}
 	}
-	return ok
-}
-
-func (w *walk) problem(module, why string) {
-	p := Problem{module, why}
-	if !slices.Contains(w.problems, p) {
-		w.problems = append(w.problems, p)
+	for _, m := range c.reach(roots) {
+		if c.seen[m] == 0 {
+			c.visit(m)
+		}
 	}
+	slices.SortFunc(c.problems, func(a, b Problem) int { return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Why, b.Why)) })
+	return c.order, c.problems
 }

@@ -1,0 +1,84 @@
+package plan
+
+import (
+	"fmt"
+
+	"noxmesh/declaration"
+)
+
+// What fits into one declaration. A host refuses a larger one, and would then
+// be told nothing at all; so the module that would make it too large is named.
+const (
+	// bodyLimit leaves the rest of the document some room.
+	bodyLimit = 4<<20 - 16<<10
+	// resourceLimit is how many a report can list and stay below its own limit.
+	resourceLimit = 10_000
+)
+
+// room is what of it is taken.
+type room struct{ bytes, resources int }
+
+// lacks is what there is no room for; empty where there is.
+func (r room) lacks(w *worked) string {
+	if n := r.resources + len(w.resources); n > resourceLimit {
+		return fmt.Sprintf("with it the node would have %d resources, at most %d go into one declaration", n, resourceLimit)
+	}
+	if n := r.bytes + weight(w); n > bodyLimit {
+		return fmt.Sprintf("with it the declaration would have up to %d bytes, at most %d go; put large content into files of the repository and name them with \"from\"", n, bodyLimit)
+	}
+	return ""
+}
+
+func (r *room) take(w *worked) {
+	r.resources += len(w.resources)
+	r.bytes += weight(w)
+}
+
+// weight is how many bytes the module has in a declaration, at most: what each
+// entry has beside its own text is counted as if all of its fields were there.
+func weight(w *worked) int {
+	const digest, resource, entry = 80, 180, 260
+	n := 2*len(w.module) + digest + 40
+	for _, r := range w.resources {
+		n += resource + digest + escaped(r.Path) + escaped(r.Target) + len(r.ID) + idLimit
+	}
+	for _, text := range w.where.Inline {
+		n += digest + escaped(text)
+	}
+	for _, b := range w.where.Blobs {
+		n += digest + entry + len(b.Repository)
+	}
+	for _, p := range w.where.Archives {
+		n += digest + entry + 2*digest + len(p.Repository)
+	}
+	return n
+}
+
+// idLimit is the longest id of a resource, which another one comes after.
+const idLimit = 63 + 1 + 63
+
+// escaped is how many bytes s has as a string of JSON, without its quotes.
+func escaped(s string) int {
+	n := len(s)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ':
+			n += 5
+		case c == '"' || c == '\\':
+			n++
+		}
+	}
+	return n
+}
+
+func merge(into *declaration.Where, from declaration.Where) {
+	for digest, text := range from.Inline {
+		into.Inline = put(into.Inline, digest, text)
+	}
+	for digest, blob := range from.Blobs {
+		into.Blobs = put(into.Blobs, digest, blob)
+	}
+	for digest, packed := range from.Archives {
+		into.Archives = put(into.Archives, digest, packed)
+	}
+}
