@@ -16,7 +16,6 @@ import (
 // cleaning is the removal of what is no longer declared.
 type cleaning struct {
 	*pass
-	wanted  map[string]bool
 	needed  map[string]bool // directories that something wanted, or not yet removed, lies in
 	byID    map[string]*item
 	shut    map[string]*item // by the path of a declared file or link
@@ -30,25 +29,22 @@ type cleaning struct {
 // that is not right yet stays until it is.
 func (p *pass) clean() {
 	c := cleaning{
-		pass: p, wanted: map[string]bool{}, needed: map[string]bool{}, byID: map[string]*item{}, shut: map[string]*item{},
+		pass: p, needed: map[string]bool{}, byID: map[string]*item{}, shut: map[string]*item{},
 		reports: map[string]*report.Resource{}, devices: map[uint64]string{},
 	}
 	for _, it := range p.items {
 		c.byID[it.res.ID] = it
 		for _, w := range it.works {
-			c.wanted[w.want.Path] = true
 			if w.want.Kind != keep.Directory {
 				c.shut[w.want.Path] = it
 			}
 			c.need(w.want.Path)
+			c.need(w.real)
 		}
 	}
 	p.sys.Forget()
-	for _, at := range slices.Backward(slices.Sorted(maps.Keys(p.record.Entries))) {
-		if !c.wanted[at] {
-			c.leave(p.record.Entries[at])
-			p.sys.Trim()
-		}
+	for _, e := range c.innermost() {
+		c.leave(e)
 	}
 	c.seal()
 	c.forgetDone()
@@ -57,18 +53,33 @@ func (p *pass) clean() {
 	}
 }
 
-// under is the item that declares a file or a link in the place of a directory
-// on the way to p, or nil.
-func (c *cleaning) under(p string) *item {
-	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
-		if it, ok := c.shut[dir]; ok {
-			return it
+// innermost is what no resource declares, the things in a directory before it.
+func (c *cleaning) innermost() []keep.Entry {
+	var all []keep.Entry
+	for at, e := range c.record.Entries {
+		if !c.wanted[at] {
+			all = append(all, e)
 		}
 	}
-	return nil
+	slices.SortFunc(all, func(a, b keep.Entry) int { return strings.Compare(b.Place(), a.Place()) })
+	return all
+}
+
+// under reports whether p lay in a directory that a file or a link has come in
+// the place of: then it is gone.
+func (c *cleaning) under(p string) bool {
+	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
+		if it, ok := c.shut[dir]; ok {
+			return it.right()
+		}
+	}
+	return false
 }
 
 func (c *cleaning) need(p string) {
+	if p == "" {
+		return
+	}
 	for dir := path.Dir(p); dir != "/" && !c.needed[dir]; dir = path.Dir(dir) {
 		c.needed[dir] = true
 	}
@@ -80,14 +91,11 @@ func (c *cleaning) leave(e keep.Entry) {
 	it := c.byID[e.ID]
 	switch {
 	case it != nil && (!it.right() || !it.known):
-		c.need(p) // its new place is not right yet
-	case c.under(e.Place()) != nil:
-		// It lay in a directory that became something else: gone, if that came about.
-		if c.under(e.Place()).right() {
-			c.say(e.ID, "")
-			c.drop(p)
-		}
-	case e.Thing.Kind == keep.Directory && c.needed[p] && e.Origin == keep.Made:
+		c.need(e.Place()) // its new place is not right yet
+	case c.under(e.Place()):
+		c.say(e.ID, "")
+		c.drop(p)
+	case e.Thing.Kind == keep.Directory && c.needed[e.Place()] && e.Origin == keep.Made:
 		if e.ID != "" {
 			c.say(e.ID, "")
 			e.ID = ""
@@ -107,7 +115,7 @@ func (c *cleaning) removeMade(e keep.Entry) {
 	says, err := c.takeAway(e)
 	switch {
 	case err != nil:
-		c.need(p)
+		c.need(e.Place())
 		c.cannot(e, err)
 	case says != "":
 		c.say(e.ID, says)
@@ -258,10 +266,11 @@ func (c *cleaning) cannot(e keep.Entry, err error) {
 // stands in the way: a file or a link where a directory is needed, through
 // which a declared path would lead somewhere else.
 func (p *pass) clear() {
-	wanted, needed := map[string]bool{}, map[string]bool{}
+	needed := map[string]bool{}
+	p.wanted = map[string]bool{}
 	for _, it := range p.items {
 		for _, w := range it.works {
-			wanted[w.want.Path] = true
+			p.wanted[w.want.Path] = true
 			for dir := path.Dir(w.want.Path); dir != "/" && !needed[dir]; dir = path.Dir(dir) {
 				needed[dir] = true
 			}
@@ -269,7 +278,7 @@ func (p *pass) clear() {
 	}
 	for _, e := range p.record.Entries {
 		t := e.Thing
-		if t.Kind != keep.Directory && e.Origin == keep.Made && needed[t.Path] && !wanted[t.Path] {
+		if t.Kind != keep.Directory && e.Origin == keep.Made && needed[t.Path] && !p.wanted[t.Path] {
 			p.takeOut(e)
 		}
 	}
@@ -277,11 +286,15 @@ func (p *pass) clear() {
 
 // empty removes what the host made below a directory that is to become something else.
 func (p *pass) empty(dir string) {
-	below := func(at string) bool { return strings.HasPrefix(at, dir+"/") }
-	for _, at := range slices.Backward(slices.Sorted(maps.Keys(p.record.Entries))) {
-		if e := p.record.Entries[at]; below(at) && e.Origin == keep.Made {
-			p.takeOut(e)
+	var all []keep.Entry
+	for _, e := range p.record.Entries {
+		if strings.HasPrefix(e.Place(), dir+"/") && e.Origin == keep.Made && !p.wanted[e.Thing.Path] {
+			all = append(all, e)
 		}
+	}
+	slices.SortFunc(all, func(a, b keep.Entry) int { return strings.Compare(b.Place(), a.Place()) })
+	for _, e := range all {
+		p.takeOut(e)
 	}
 }
 
@@ -289,7 +302,8 @@ func (p *pass) empty(dir string) {
 // read back as gone; where it cannot be removed, what needs its place says so.
 func (p *pass) takeOut(e keep.Entry) {
 	f, pl, err := look(p.sys, placed(e), p.buffer)
-	if err != nil || pl.dir == nil || pl.real() != e.Place() || f.kind != e.Thing.Kind || e.Phase == keep.Making && !f.body {
+	if err != nil || pl.dir == nil || pl.real() != e.Place() || f.kind != e.Thing.Kind ||
+		e.Phase == keep.Making && !f.body || p.real[pl.real()] != "" {
 		return
 	}
 	p.wrote = true

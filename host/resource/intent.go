@@ -49,6 +49,9 @@ func (p *pass) mean(it *item, w *work) error {
 	if err := p.replaceable(w, had); err != nil {
 		return err
 	}
+	if err := p.meanParents(path.Dir(w.want.Path)); err != nil {
+		return err
+	}
 	switch {
 	case !had && w.found.kind == "":
 		e.Origin, e.Phase = keep.Made, keep.Making
@@ -73,7 +76,8 @@ func (p *pass) mean(it *item, w *work) error {
 		p.record.Entries[w.want.Path] = e
 		p.dirty = true
 	}
-	return p.meanParents(path.Dir(w.want.Path))
+	p.coming[w.want.Path] = w.want.Kind == keep.Directory
+	return nil
 }
 
 // foreign reports whether what is there is not what a killed host was making.
@@ -105,8 +109,8 @@ func (p *pass) replaceable(w *work, ours bool) error {
 // meanParents adds the directories that are missing on the way.
 func (p *pass) meanParents(dir string) error {
 	for ; dir != "/"; dir = path.Dir(dir) {
-		if e, had := p.record.Entries[dir]; had && e.Thing.Kind == keep.Directory && e.Phase != keep.Done {
-			return nil // about to be made, perhaps in the place of something else
+		if p.coming[dir] {
+			return nil // perhaps in the place of something else
 		}
 		_, err := p.sys.Dir(dir)
 		if err == nil {
@@ -130,6 +134,7 @@ func (p *pass) meanParents(dir string) error {
 			p.record.Entries[dir] = e
 			p.dirty = true
 		}
+		p.coming[dir] = true
 	}
 	return nil
 }
