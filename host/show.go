@@ -40,7 +40,13 @@ func showApply(r report.Report, t *term.Term) int {
 
 func showResource(r report.Resource, t *term.Term) error {
 	says := r.Error
-	if says == "" && r.Found != "" {
+	switch {
+	case says != "":
+	case r.State != report.StateChanged:
+		says = r.Found
+	case r.Found == "nothing":
+		says = "made"
+	case r.Found != "":
 		says = "was " + r.Found
 	}
 	if r.Fixed {

@@ -103,11 +103,23 @@ func (c *cleaning) leave(e keep.Entry) {
 			c.dirty = true
 		}
 	case e.Origin == keep.TakenOver:
-		c.say(e.ID, p+" was there before, and stays")
-		c.drop(p)
+		c.release(e)
 	default:
 		c.removeMade(e)
 	}
+}
+
+// release lets go of what was there before, without what a killed host staged beside it.
+func (c *cleaning) release(e keep.Entry) {
+	if pl, err := at(c.sys, e.Place()); err == nil && e.Phase != keep.Done && pl.real() == e.Place() {
+		c.wrote = true
+		if err := unstage(pl); err != nil {
+			c.cannot(e, err)
+			return
+		}
+	}
+	c.say(e.ID, e.Thing.Path+" was there before, and stays")
+	c.drop(e.Thing.Path)
 }
 
 func (c *cleaning) removeMade(e keep.Entry) {

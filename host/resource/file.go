@@ -76,10 +76,9 @@ func modeText(m fs.FileMode) string {
 
 // stageFile writes a file beside its place, with the bytes that fill writes.
 func stageFile(pl place, want keep.Thing, fill func(io.Writer) error) error {
-	if err := unstage(pl); err != nil {
-		return err
-	}
-	return effect.Do("resource.file.stage", func() error { return writeFile(pl, want, fill) })
+	return anew(pl, func() error {
+		return effect.Do("resource.file.stage", func() error { return writeFile(pl, want, fill) })
+	})
 }
 
 func writeFile(pl place, want keep.Thing, fill func(io.Writer) error) (err error) {

@@ -20,8 +20,7 @@ func lookLink(f *found, pl place, want keep.Thing) error {
 
 // stageLink makes the link beside its place.
 func stageLink(pl place, want keep.Thing) error {
-	if err := unstage(pl); err != nil {
-		return err
-	}
-	return effect.Do("resource.link.stage", func() error { return pl.dir.Symlink(want.Target, pl.temp()) })
+	return anew(pl, func() error {
+		return effect.Do("resource.link.stage", func() error { return pl.dir.Symlink(want.Target, pl.temp()) })
+	})
 }

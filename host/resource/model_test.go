@@ -236,7 +236,7 @@ func (m *model) foreignStays() {
 func (m *model) onlyForeignFailures(r Result) {
 	for _, res := range r.Resources {
 		if res.State == report.StateFailed && !strings.Contains(res.Error, "did not make") && !strings.Contains(res.Error, "not a directory") &&
-			!strings.Contains(res.Error, "same place") && !strings.Contains(res.Error, "symbolic links") {
+			!strings.Contains(res.Error, "same place") && !strings.Contains(res.Error, "symbolic links") && !strings.Contains(res.Error, "file exists") {
 			m.rt.Fatalf("%s failed, and nobody is in the way: %s", res.ID, res.Error)
 		}
 	}

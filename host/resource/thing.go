@@ -3,6 +3,7 @@ package resource
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io/fs"
 	"path"
 
@@ -117,11 +118,22 @@ func chmod(pl place, f found, want keep.Thing) error {
 
 // unstage removes what waits for a commit that will not come.
 func unstage(pl place) error {
-	err := effect.Do("resource.staged.remove", func() error { return pl.dir.Remove(pl.temp()) })
-	if system.Absent(err) {
+	if _, err := pl.dir.Lstat(pl.temp()); system.Absent(err) {
 		return nil
 	}
-	return err
+	return effect.Do("resource.staged.remove", func() error { return pl.dir.Remove(pl.temp()) })
+}
+
+// anew makes a staged thing, in place of what a killed host may have left there.
+func anew(pl place, make func() error) error {
+	err := make()
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if err := unstage(pl); err != nil {
+		return err
+	}
+	return make()
 }
 
 // commit puts the staged thing in its place. An empty directory that stood there goes.
