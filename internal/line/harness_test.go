@@ -1,0 +1,328 @@
+package line
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"noxmesh/api"
+	"noxmesh/builder"
+	"noxmesh/controller"
+	"noxmesh/host"
+	"noxmesh/identity"
+	"noxmesh/internal/db/dbtest"
+	"noxmesh/internal/fault"
+	"noxmesh/status"
+)
+
+// options are a mesh. What is zero is as small as it can be.
+type options struct {
+	hosts    int           // node1, node2, …
+	builders int           // builder1, …
+	postgres bool          // instead of SQLite
+	programs string        // a folder of built programs: then every part is a process
+	every    time.Duration // between two looks at a source; 500 ms
+	drift    time.Duration // between two looks for drift; an hour
+	lease    time.Duration // 5 s
+	env      []string      // of the controller's process
+}
+
+// mesh is a line that runs.
+type mesh struct {
+	t          *testing.T
+	opt        options
+	dir        string
+	ip         string // its own, so that its ports are there after every restart
+	record     string // empty: SQLite, in the controller's folder
+	client     *api.Client
+	forge      *forge
+	controller *part
+	builders   []*part
+	hosts      []*part
+}
+
+// The ports of every mesh, below those that the kernel gives away.
+const (
+	apiPort    = "21443"
+	brokerPort = "21222"
+)
+
+// A fact that takes longer than this will not come true.
+const patience = 60 * time.Second
+
+var meshes atomic.Int64 //nolint:gochecknoglobals // counts addresses
+
+// address is a loopback address that no other mesh of this machine has.
+func address() string {
+	n := meshes.Add(1)
+	return fmt.Sprintf("127.%d.%d.%d", 1+os.Getpid()%250, 1+os.Getpid()/250%250, 1+n%250)
+}
+
+// start runs a mesh until the test ends, and waits until everybody has been heard of.
+func start(t *testing.T, opt options) *mesh {
+	t.Helper()
+	m := begin(t, opt)
+	for i := range m.opt.builders {
+		m.addBuilder(fmt.Sprintf("builder%d", i+1))
+	}
+	for i := range m.opt.hosts {
+		m.addHost(fmt.Sprintf("node%d", i+1))
+	}
+	m.untilUp()
+	return m
+}
+
+// begin runs a controller alone.
+func begin(t *testing.T, opt options) *mesh {
+	t.Helper()
+	if opt.every == 0 {
+		opt.every = 500 * time.Millisecond
+	}
+	if opt.drift == 0 {
+		opt.drift = time.Hour
+	}
+	if opt.lease == 0 {
+		opt.lease = 5 * time.Second
+	}
+	m := &mesh{t: t, opt: opt, dir: t.TempDir(), ip: address(), forge: newForge(t)}
+	if opt.postgres {
+		m.record = dbtest.Postgres(t)
+	}
+	m.client = api.OverSocket(m.socket())
+	t.Cleanup(m.end)
+	m.controller = m.part("controller", m.runController, "mesh-controller", m.controllerArgs()...)
+	m.controller.env = opt.env
+	m.controller.start()
+	m.untilAnswers()
+	return m
+}
+
+// end stops everything, the controller last, and shows the logs where the test failed.
+func (m *mesh) end() {
+	parts := append(append([]*part{}, m.hosts...), m.builders...)
+	for _, p := range append(parts, m.controller) {
+		if p.running() {
+			p.stop()
+		}
+	}
+	if !m.t.Failed() {
+		return
+	}
+	logs, err := filepath.Glob(filepath.Join(m.dir, "*.log"))
+	if err != nil {
+		m.t.Error(err)
+	}
+	for _, l := range logs {
+		text, err := os.ReadFile(l)
+		if err != nil {
+			m.t.Error(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+		m.t.Logf("%s:\n  %s", filepath.Base(l), strings.Join(lines[max(0, len(lines)-40):], "\n  "))
+	}
+}
+
+func (m *mesh) path(words ...string) string { return filepath.Join(append([]string{m.dir}, words...)...) }
+
+// socket is the API's. Its path is short, whatever the test is called: the kernel wants that.
+func (m *mesh) socket() string {
+	return filepath.Join(os.TempDir(), "mesh-line-"+m.ip+".sock")
+}
+
+func (m *mesh) config() controller.Config {
+	c := controller.Default()
+	c.Dir, c.Record, c.Names, c.Socket = m.path("controller"), m.record, []string{m.ip}, m.socket()
+	c.Listen, c.Broker = m.ip+":"+apiPort, m.ip+":"+brokerPort
+	c.Every, c.Hello, c.Lease, c.Limit = m.opt.every, 10*time.Second, m.opt.lease, 2*time.Minute
+	c.Log = m.controller.logger()
+	return c
+}
+
+func (m *mesh) runController(ctx context.Context) error { return controller.Run(ctx, m.config()) }
+
+func (m *mesh) controllerArgs() []string {
+	args := []string{
+		"run", "--dir", m.path("controller"), "--name", m.ip, "--socket", m.socket(),
+		"--listen", m.ip + ":" + apiPort, "--broker", m.ip + ":" + brokerPort,
+		"--every", m.opt.every.String(), "--lease", m.opt.lease.String(), "--limit", "2m",
+	}
+	if m.record != "" {
+		args = append(args, "--record", m.record)
+	}
+	return args
+}
+
+// addBuilder lets a builder join, and runs it.
+func (m *mesh) addBuilder(name string) *part {
+	m.t.Helper()
+	state := m.path(name)
+	t := do(m, api.BuilderAdd(), api.BuilderIn{Builder: name})
+	token, err := identity.ParseToken(t.Token)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err := builder.Join(m.t.Context(), builder.Config{State: state, Version: "test"}, token); err != nil {
+		m.t.Fatal(err)
+	}
+	var p *part
+	p = m.part(name, func(ctx context.Context) error {
+		return builder.Run(ctx, builder.Config{State: state, Version: "test", Log: p.logger()})
+	}, "mesh-builder", "run", "--state", state)
+	m.builders = append(m.builders, p)
+	p.start()
+	return p
+}
+
+// root is the tree of a node.
+func (m *mesh) root(node string, words ...string) string {
+	return m.path(append([]string{"nodes", node}, words...)...)
+}
+
+func (m *mesh) hostConfig(name string) host.Config {
+	c := host.Default()
+	c.Root, c.Version, c.Drift = m.root(name), "test", m.opt.drift
+	c.Heartbeat, c.Backoff, c.BackoffMost = time.Second, 200*time.Millisecond, time.Second
+	return c
+}
+
+// addHost lets a host join, and runs it.
+func (m *mesh) addHost(name string) *part {
+	m.t.Helper()
+	if err := os.MkdirAll(m.root(name), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	t := do(m, api.NodeAdd(), api.NodeAddIn{Node: name})
+	if _, err := host.Join(m.t.Context(), m.hostConfig(name), t.Token); err != nil {
+		m.t.Fatal(err)
+	}
+	var p *part
+	p = m.part(name, func(ctx context.Context) error {
+		c := m.hostConfig(name)
+		c.Log = p.logger()
+		return host.Run(ctx, c)
+	}, "mesh-host", "run", "--root", m.root(name), "--heartbeat", "1s", "--drift", m.opt.drift.String())
+	m.hosts = append(m.hosts, p)
+	p.start()
+	return p
+}
+
+// untilAnswers waits for the controller.
+func (m *mesh) untilAnswers() {
+	m.t.Helper()
+	m.poll("the controller answers", func() string {
+		_, err := api.Do(m.t.Context(), m.client, api.Version(), api.Nothing{})
+		return words(err)
+	})
+}
+
+// untilUp waits until every builder and every node that runs has been heard of
+// by this controller.
+func (m *mesh) untilUp() {
+	m.t.Helper()
+	m.untilAnswers()
+	since := m.controller.began
+	m.until("every node has said hello", func(s status.Status) string {
+		for _, n := range s.Nodes {
+			if p := m.host(n.Name); p != nil && p.running() && !n.LastSeen.After(since) {
+				return n.Name + " has not"
+			}
+		}
+		return ""
+	})
+	m.poll("every builder has asked for work", func() string {
+		for _, b := range do(m, api.Builders(), api.Nothing{}).Builders {
+			if b.LastSeen.IsZero() {
+				return b.Name + " has not"
+			}
+		}
+		return ""
+	})
+}
+
+func (m *mesh) host(name string) *part {
+	for _, p := range m.hosts {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// until polls the status until the fact is true. The fact says what stands
+// against it, and nothing where it is true.
+func (m *mesh) until(what string, fact func(status.Status) string) status.Status {
+	m.t.Helper()
+	var s status.Status
+	m.poll(what, func() string {
+		var err error
+		if s, err = m.status(); err != nil {
+			return err.Error()
+		}
+		return fact(s)
+	})
+	return s
+}
+
+func (m *mesh) poll(what string, against func() string) {
+	m.t.Helper()
+	over := time.After(patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		why := against()
+		if why == "" {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-over:
+			m.t.Fatalf("waited %s for: %s\nagainst it: %s", patience, what, why)
+		}
+	}
+}
+
+func (m *mesh) status() (status.Status, error) {
+	return api.Do(m.t.Context(), m.client, api.Status(), api.StatusIn{})
+}
+
+// now is the status as it is.
+func (m *mesh) now() status.Status {
+	m.t.Helper()
+	s, err := m.status()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return s
+}
+
+// do makes a call that must be answered.
+func do[In, Out any](m *mesh, call api.Call[In, Out], in In) Out {
+	m.t.Helper()
+	out, err := api.Do(m.t.Context(), m.client, call, in)
+	if err != nil {
+		m.t.Fatalf("%s: %v", call.Row.Name, err)
+	}
+	return out
+}
+
+// refused makes a call that must be refused with this kind, and gives its words.
+func refused[In, Out any](m *mesh, call api.Call[In, Out], in In, kind fault.Kind) string {
+	m.t.Helper()
+	_, err := api.Do(m.t.Context(), m.client, call, in)
+	if fault.KindOf(err) != kind {
+		m.t.Fatalf("%s: %v, want a refusal of the kind %s", call.Row.Name, err, kind)
+	}
+	return err.Error()
+}
+
+func words(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
