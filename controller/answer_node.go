@@ -138,7 +138,7 @@ func (c *Controller) answerNodeRemove(ctx context.Context, _ api.Who, in api.Nod
 }
 
 func (c *Controller) answerAssign(ctx context.Context, who api.Who, in api.AssignIn) (api.AssignOut, error) {
-	return c.changeAssignment(ctx, in.Node, in.Module, func(tx *db.Tx, v *view, n inventory.Node) error {
+	return c.changeAssignment(ctx, in.Node, in.Module, func(tx *db.Tx, n inventory.Node) error {
 		return inventorystore.Assign(tx, mesh.Assignment{Module: in.Module, Node: n.ID, Settings: in.Settings}, who.Name, time.Now())
 	})
 }
@@ -146,39 +146,36 @@ func (c *Controller) answerAssign(ctx context.Context, who api.Who, in api.Assig
 // answerUnassign takes an assignment back. What no longer belongs on the node
 // is no longer declared there either: to bring it back is a new decision.
 func (c *Controller) answerUnassign(ctx context.Context, _ api.Who, in api.UnassignIn) (api.AssignOut, error) {
-	return c.changeAssignment(ctx, in.Node, in.Module, func(tx *db.Tx, v *view, n inventory.Node) error {
+	return c.changeAssignment(ctx, in.Node, in.Module, func(tx *db.Tx, n inventory.Node) error {
 		if err := inventorystore.Unassign(tx, in.Module, n.ID); err != nil {
 			return err
 		}
-		var after view
-		if err := after.load(tx); err != nil {
-			return err
-		}
-		for _, m := range gone(v.belong(n.ID), after.belong(n.ID)) {
-			if err := deliverystore.Undeclare(tx, m, n.ID); err != nil {
-				return err
-			}
-		}
-		return nil
+		return undeclareGone(tx, n.ID)
 	})
 }
 
-// gone is what is in before and not in after.
-func gone(before, after []string) []string {
-	stays := map[string]bool{}
-	for _, m := range after {
-		stays[m] = true
+// undeclareGone takes back what is declared on these nodes and does not belong
+// there any more: to bring it back is a new decision.
+func undeclareGone(tx *db.Tx, nodes ...string) error {
+	var v view
+	if err := v.load(tx); err != nil {
+		return err
 	}
-	var out []string
-	for _, m := range before {
-		if !stays[m] {
-			out = append(out, m)
+	for _, n := range nodes {
+		belong := v.belong(n)
+		for m := range v.declared[n] {
+			if slices.Contains(belong, m) {
+				continue
+			}
+			if err := deliverystore.Undeclare(tx, m, n); err != nil {
+				return err
+			}
 		}
 	}
-	return out
+	return nil
 }
 
-func (c *Controller) changeAssignment(ctx context.Context, node, module string, change func(*db.Tx, *view, inventory.Node) error) (api.AssignOut, error) {
+func (c *Controller) changeAssignment(ctx context.Context, node, module string, change func(*db.Tx, inventory.Node) error) (api.AssignOut, error) {
 	v, err := c.look(ctx)
 	if err != nil {
 		return api.AssignOut{}, err
@@ -190,7 +187,7 @@ func (c *Controller) changeAssignment(ctx context.Context, node, module string, 
 	if _, err := v.module(module); err != nil {
 		return api.AssignOut{}, err
 	}
-	if err := c.write(ctx, func(tx *db.Tx) error { return change(tx, v, n) }); err != nil {
+	if err := c.write(ctx, func(tx *db.Tx) error { return change(tx, n) }); err != nil {
 		return api.AssignOut{}, err
 	}
 	c.declares.Nudge(n.ID)

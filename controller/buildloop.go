@@ -110,11 +110,14 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 	return nil
 }
 
-// declare is one write for all the nodes it concerns.
+// declare is one write for all the nodes it concerns. A build that requires less
+// than the one before lets go of what nothing else brings there.
 func (c *Controller) declare(ctx context.Context, w deliverystore.DeclareWrite) error {
 	err := c.write(ctx, func(tx *db.Tx) error {
-		_, err := deliverystore.Declare(tx, w)
-		return err
+		if _, err := deliverystore.Declare(tx, w); err != nil {
+			return err
+		}
+		return undeclareGone(tx, w.Nodes...)
 	})
 	if err != nil {
 		return err

@@ -166,8 +166,8 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 		Asked: v.asked[m.Name], Nodes: v.nodesOf(m.Name), Writes: v.writes[m.Name], Platform: v.platform,
 		Declared: map[string]document.Digest{},
 	}
-	for node, modules := range v.declared {
-		if b, ok := modules[m.Name]; ok {
+	for _, node := range f.Nodes { // what is declared where it does not belong is in no declaration
+		if b, ok := v.declared[node][m.Name]; ok {
 			f.Declared[node] = b
 		}
 	}
