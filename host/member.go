@@ -177,11 +177,18 @@ func (m *member) follow(payload []byte) error {
 	return nil
 }
 
-// wanted is the declaration that was accepted last, and false where there is none.
-func (m *member) wanted() (declaration.Declaration, bool) {
+// refuse remembers what could not even be read.
+func (m *member) refuse(why error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.declaration, m.accepted != none
+	m.refused = &link.Refusal{Why: why.Error()}
+}
+
+// wanted is the declaration that was accepted last, or none.
+func (m *member) wanted() (declaration.Declaration, declaration.Tuple) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.declaration, m.accepted
 }
 
 // hello is what the node says of itself, but for its number.

@@ -37,15 +37,16 @@ type runner struct {
 	link   Link
 	depots depots
 
-	pushes  chan []byte   // the latest declaration that was pushed and not yet judged
-	hello   chan struct{} // say hello now
-	applies chan struct{} // something else is wanted
-	reports chan struct{} // there is a report, or a link to send it on
+	began   declaration.Tuple // what was accepted before this process
+	pushes  chan []byte       // the latest declaration that was pushed and not yet judged
+	hello   chan struct{}     // say hello now
+	applies chan struct{}     // something else is wanted
+	reports chan struct{}     // there is a report, or a link to send it on
 }
 
 func newRunner(n *node, m *member, l Link, d depots) *runner {
 	return &runner{
-		node: n, member: m, link: l, depots: d,
+		node: n, member: m, link: l, depots: d, began: m.accepted,
 		pushes: make(chan []byte, 1), hello: make(chan struct{}, 1),
 		applies: make(chan struct{}, 1), reports: make(chan struct{}, 1),
 	}
@@ -80,7 +81,9 @@ func (r *runner) hear(ctx context.Context) error {
 		case data := <-r.pushes:
 			envelope, err := link.DecodeEnvelope(data)
 			if err != nil {
-				r.cfg.Log.Warn("a declaration was not one", "why", err)
+				r.member.refuse(err)
+				r.cfg.Log.Warn("refused what is no declaration", "why", err)
+				nudge(r.hello)
 				continue
 			}
 			r.consider(envelope)
@@ -228,43 +231,48 @@ func (r *runner) ask(ctx context.Context, q question) ([]byte, error) {
 // and again after a failure.
 func (r *runner) apply(ctx context.Context) error {
 	cause, backoff := report.CauseStart, r.cfg.Backoff
-	for {
-		wait := jitter(r.cfg.Drift)
-		d, ok := r.member.wanted()
-		if ok {
-			began := time.Now()
-			done, err := r.applyOnce(ctx, d, cause)
-			if ctx.Err() != nil {
-				return nil //nolint:nilerr // the end that was asked for
-			}
-			if err != nil {
-				r.cfg.Log.Error("apply", "why", err)
-			}
+	for ctx.Err() == nil {
+		d, tuple := r.member.wanted()
+		if cause == report.CauseStart && tuple != r.began {
+			cause = report.CauseDeclaration // it came while the host was starting
+		}
+		wait, next := jitter(r.cfg.Drift), report.CauseDrift
+		if tuple == none || r.attempt(ctx, d, cause) {
+			backoff = r.cfg.Backoff
+		} else {
+			wait, next = min(wait, jitter(backoff)), cause
 			backoff = min(2*backoff, r.cfg.BackoffMost)
-			if done {
-				backoff = r.cfg.Backoff
-			} else {
-				wait = min(wait, jitter(backoff))
-			}
-			r.cfg.Log.Debug("looked", "cause", string(cause), "took", time.Since(began))
 		}
-		if cause = r.until(ctx, wait); cause == "" {
-			return nil
-		}
+		cause = r.until(ctx, wait, tuple, next)
 	}
+	return nil
 }
 
-// until waits for a reason to apply; "" is the end.
-func (r *runner) until(ctx context.Context, wait time.Duration) report.Cause {
+// attempt is one pass; whether all is as declared.
+func (r *runner) attempt(ctx context.Context, d declaration.Declaration, cause report.Cause) bool {
+	done, err := r.applyOnce(ctx, d, cause)
+	if err != nil && ctx.Err() == nil {
+		r.cfg.Log.Error("apply", "why", err)
+	}
+	return done
+}
+
+// until waits for a reason to apply: another declaration than the one that was
+// tried, or the time for the next look, whose cause is next.
+func (r *runner) until(ctx context.Context, wait time.Duration, tried declaration.Tuple, next report.Cause) report.Cause {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ""
-	case <-r.applies:
-		return report.CauseDeclaration
-	case <-timer.C:
-		return report.CauseDrift
+	for {
+		select {
+		case <-ctx.Done():
+			return next
+		case <-timer.C:
+			return next
+		case <-r.applies:
+			if _, tuple := r.member.wanted(); tuple != tried {
+				return report.CauseDeclaration
+			}
+		}
 	}
 }
 

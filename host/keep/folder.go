@@ -149,7 +149,9 @@ func (f *Folder) take() error {
 func (f *Folder) Close() error {
 	err := f.root.Close()
 	if f.lock != nil {
-		err = errors.Join(err, f.lock.Close())
+		// Said, and not left to the last descriptor: a process that is just being
+		// started holds a copy of each.
+		err = errors.Join(err, syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN), f.lock.Close())
 	}
 	return err
 }
