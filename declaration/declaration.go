@@ -112,5 +112,5 @@ func (d Declaration) Tuple() (Tuple, error) {
 	return Tuple{d.Epoch, d.Generation, digest}, err
 }
 
-// Digest is the identity of one resource: what a report says it has read back.
+// ContentDigest is the identity of one resource: what a report says it has read back.
 func (r Resource) ContentDigest() (document.Digest, error) { return document.CanonicalDigest(r) }
