@@ -1,0 +1,275 @@
+package keep
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/host/system"
+	"noxmesh/internal/fault"
+	"noxmesh/link"
+	"noxmesh/report"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func opened(t testing.TB, root string) *Folder {
+	t.Helper()
+	sys, err := system.Open(root)
+	must(t, err)
+	f, err := Open(sys)
+	must(t, err)
+	t.Cleanup(func() { _ = f.Close(); _ = sys.Close() })
+	return f
+}
+
+func TestOnlyOneProcessHoldsIt(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	f := opened(t, root)
+	sys, err := system.Open(root)
+	must(t, err)
+	defer sys.Close()
+	_, err = Open(sys)
+	if fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) || fault.HintOf(err) == "" {
+		t.Errorf("a second one: %v", err)
+	}
+	beside, err := Look(sys)
+	must(t, err)
+	if pid, ok := beside.Running(); !ok || pid != fmt.Sprint(os.Getpid()) {
+		t.Errorf("running %v %q", ok, pid)
+	}
+	must(t, f.Close())
+	if _, ok := beside.Running(); ok {
+		t.Error("closed, and still running")
+	}
+	must(t, beside.Close())
+}
+
+func TestNobodyElseMayEnter(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(root, Path), 0o755))
+	f := opened(t, root)
+	must(t, f.SaveIdentity(Identity{Sign: "secret", Nats: "secret", Seal: "secret"}))
+	for name, want := range map[string]os.FileMode{"": 0o700, "/identity": 0o600, "/lock": 0o600} {
+		info, err := os.Stat(filepath.Join(root, Path+name))
+		must(t, err)
+		if info.Mode().Perm() != want {
+			t.Errorf("%s%s has mode %v", Path, name, info.Mode())
+		}
+	}
+	if err := f.SaveIdentity(Identity{Sign: "other"}); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("keys were replaced: %v", err)
+	}
+	i, err := f.Identity()
+	must(t, err)
+	j := Joined{Mesh: "m", Node: "n", JWT: "secret", Secret: "secret"}
+	for _, text := range []string{fmt.Sprint(i), fmt.Sprintf("%#v %+v", i, i), fmt.Sprintf("%v %+v %#v", j, j, j)} {
+		if strings.Contains(text, "secret") {
+			t.Errorf("it prints %q", text)
+		}
+	}
+	if i.Sign != "secret" {
+		t.Errorf("read back %q", i.Sign)
+	}
+}
+
+// state writes every file that there is.
+func state(t testing.TB, f *Folder) {
+	t.Helper()
+	envelope := link.Envelope{PayloadType: link.TypeDeclaration, Payload: []byte("{}"), Signatures: []link.Signature{}}
+	must(t, f.SaveIdentity(Identity{Sign: "a", Nats: "b", Seal: "c"}))
+	must(t, f.SaveJoined(Joined{Mesh: "m", Node: "n", Keys: envelope}))
+	must(t, f.SaveAccepted(envelope))
+	must(t, f.SaveState(State{Applied: declaration.Tuple{Epoch: 1, Generation: 2}}))
+	must(t, f.SaveLatest(Latest{Report: report.Report{Sequence: 7, Modules: []declaration.Module{}, Resources: []report.Resource{}}}))
+	r := NewRecord()
+	r.Done["m/a"] = document.Sum(nil)
+	must(t, f.SaveRecord(r))
+	c, err := f.Counter()
+	must(t, err)
+	_, err = c.Next()
+	must(t, err)
+}
+
+// TestDamageIsNamed damages each file in each way, and holds that it is never
+// taken for "nothing yet".
+func TestDamageIsNamed(t *testing.T) {
+	t.Parallel()
+	reads := map[string]func(*Folder) error{
+		identityFile: func(f *Folder) error { _, err := f.Identity(); return err },
+		joinedFile:   func(f *Folder) error { _, err := f.Joined(); return err },
+		acceptedFile: func(f *Folder) error { _, err := f.Accepted(); return err },
+		stateFile:    func(f *Folder) error { _, err := f.State(); return err },
+		reportFile:   func(f *Folder) error { _, err := f.Latest(); return err },
+		recordFile:   func(f *Folder) error { _, err := f.Record(); return err },
+		counterFile:  func(f *Folder) error { _, err := f.Counter(); return err },
+	}
+	damages := map[string]func([]byte) []byte{
+		"empty":     func([]byte) []byte { return nil },
+		"cut":       func(b []byte) []byte { return b[:len(b)-1] },
+		"half":      func(b []byte) []byte { return b[:len(b)/2] },
+		"longer":    func(b []byte) []byte { return append(b, '\n') },
+		"a bit":     func(b []byte) []byte { b[len(b)-1] ^= 1; return b },
+		"the head":  func(b []byte) []byte { b[20] ^= 1; return b },
+		"zeros":     func(b []byte) []byte { return make([]byte, len(b)) },
+		"well-kept": func([]byte) []byte { body := []byte("nonsense\n"); return append([]byte(header(body)), body...) },
+	}
+	for name, read := range reads {
+		for how, damage := range damages {
+			t.Run(name+" "+how, func(t *testing.T) {
+				t.Parallel()
+				root := t.TempDir()
+				f := opened(t, root)
+				state(t, f)
+				must(t, read(f))
+				full := filepath.Join(root, Path, name)
+				b, err := os.ReadFile(full)
+				must(t, err)
+				must(t, os.WriteFile(full, damage(b), 0o600))
+				err = read(f)
+				if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), full) || fault.HintOf(err) == "" {
+					t.Errorf("%v, hint %q", err, fault.HintOf(err))
+				}
+			})
+		}
+	}
+}
+
+func TestCounterNeverGoesDown(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		f := opened(t, t.TempDir())
+		last := int64(0)
+		for range rapid.IntRange(1, 5).Draw(rt, "lives") {
+			c, err := f.Counter() // a power cut: nothing is said at the end of a life
+			must(t, err)
+			for range rapid.IntRange(0, block+2).Draw(rt, "numbers") {
+				n, err := c.Next()
+				must(t, err)
+				if n <= last {
+					rt.Fatalf("%d after %d", n, last)
+				}
+				last = n
+			}
+		}
+	})
+}
+
+func TestReserveIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	f := opened(t, root)
+	full := filepath.Join(root, Path, reserveFile)
+	info, err := os.Stat(full)
+	must(t, err)
+	if info.Size() != reserveSize {
+		t.Errorf("the reserve has %d bytes", info.Size())
+	}
+	must(t, os.Remove(full))
+	must(t, f.Close())
+	opened(t, root)
+	if _, err := os.Stat(full); err != nil {
+		t.Errorf("it is not made again: %v", err)
+	}
+}
+
+func entries() *rapid.Generator[Entry] {
+	return rapid.Custom(func(t *rapid.T) Entry {
+		e := Entry{
+			Thing: Thing{
+				Path: "/" + rapid.String().Draw(t, "path"), Kind: rapid.SampledFrom([]Kind{File, Directory, Link}).Draw(t, "kind"),
+				Mode: os.FileMode(rapid.IntRange(0, 0o777).Draw(t, "mode")), Target: rapid.String().Draw(t, "target"),
+				Size: rapid.Int64Range(0, 1<<40).Draw(t, "size"),
+			},
+			Was: rapid.SampledFrom([]Kind{"", File, Directory, Link}).Draw(t, "was"), ID: rapid.String().Draw(t, "id"),
+			Origin: rapid.SampledFrom([]Origin{Made, TakenOver}).Draw(t, "origin"),
+			Phase:  rapid.SampledFrom([]Phase{Done, Making, Changing}).Draw(t, "phase"),
+		}
+		if rapid.Bool().Draw(t, "elsewhere") {
+			e.Real = "/" + rapid.String().Draw(t, "real")
+		}
+		if e.Thing.Kind == File {
+			e.Thing.Digest = document.Sum([]byte(e.ID))
+		}
+		return e
+	})
+}
+
+func TestRecordIsReadAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		r := NewRecord()
+		for _, e := range rapid.SliceOf(entries()).Draw(rt, "entries") {
+			r.Entries[e.Thing.Path] = e
+		}
+		for _, id := range rapid.SliceOf(rapid.String()).Draw(rt, "done") {
+			r.Done[id] = document.Sum([]byte(id))
+		}
+		got, err := DecodeRecord(r.Encode())
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if diff := cmp.Diff(r, got); diff != "" {
+			rt.Fatal(diff)
+		}
+	})
+}
+
+func recordSeeds() []string {
+	e := Entry{Thing: Thing{Path: "/a b\n\"", Kind: File, Mode: 0o644, Digest: document.Sum(nil)}, ID: "m/a", Origin: Made, Phase: Done}
+	r := NewRecord()
+	r.Entries[e.Thing.Path] = e
+	r.Done["m/a"] = document.Sum(nil)
+	whole := string(r.Encode())
+	return []string{"", whole, whole + whole, "thing made done - file", "done \"x\" y\n", whole[:len(whole)-1], strings.ReplaceAll(whole, "\"", "`")}
+}
+
+func FuzzDecodeRecord(f *testing.F) {
+	seeds := recordSeeds()
+	if len(seeds) != 7 {
+		f.Fatal("the seeds are not all there")
+	}
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := DecodeRecord(b)
+		if err != nil {
+			if fault.KindOf(err) != fault.Invalid {
+				t.Errorf("kind %v: %v", fault.KindOf(err), err)
+			}
+			return
+		}
+		again, err := DecodeRecord(r.Encode())
+		if err != nil || cmp.Diff(r, again) != "" {
+			t.Errorf("decoded, encoded and decoded: %v\n%s", err, cmp.Diff(r, again))
+		}
+	})
+}
+
+func TestLookOnNothingSaysSo(t *testing.T) {
+	t.Parallel()
+	sys, err := system.Open(t.TempDir())
+	must(t, err)
+	defer sys.Close()
+	_, err = Look(sys)
+	var said *fault.Error
+	if !errors.As(err, &said) || said.Kind != fault.NotFound {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,129 @@
+package system
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"noxmesh/internal/fault"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func machine(t testing.TB) (string, *Root) {
+	t.Helper()
+	dir := t.TempDir()
+	r, err := Open(dir)
+	must(t, err)
+	t.Cleanup(func() { must(t, r.Close()) })
+	return dir, r
+}
+
+func TestDirResolvesInsideTheRoot(t *testing.T) {
+	t.Parallel()
+	dir, r := machine(t)
+	outside := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(dir, "a/b/c"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o644))
+	for name, target := range map[string]string{
+		"relative": "a/b", "absolute": "/a/b", "up": "../../../a", "a/back": "..", "chain": "relative/c", "loop": "loop", "pair": "riap", "riap": "pair",
+		"nowhere": "/none", "out": outside, "a/out": "../../../../.." + outside, "self": ".",
+	} {
+		must(t, os.Symlink(target, filepath.Join(dir, name)))
+	}
+	for p, want := range map[string]string{
+		"/": "/", "/a": "/a", "/a/b/c": "/a/b/c", "/relative": "/a/b", "/absolute/c": "/a/b/c", "/up": "/a", "/a/back": "/", "/a/back/a": "/a",
+		"/chain": "/a/b/c", "/self/self/a": "/a", "/a/../a/b": "/a/b",
+	} {
+		d, err := r.Dir(p)
+		if err != nil || d.Path() != want {
+			t.Errorf("%q is %v %v, want %q", p, d, err, want)
+		}
+	}
+	for _, p := range []string{"/none", "/nowhere", "/out", "/a/out", "/a/none/x"} {
+		if _, err := r.Dir(p); !Absent(err) {
+			t.Errorf("%q: %v", p, err)
+		}
+	}
+	for _, p := range []string{"/file", "/file/x"} {
+		if _, err := r.Dir(p); !NotDirectory(err) {
+			t.Errorf("%q: %v", p, err)
+		}
+	}
+	for _, p := range []string{"/loop", "/pair/x"} {
+		if _, err := r.Dir(p); Cause(err) != syscall.ELOOP { //nolint:errorlint // the very one
+			t.Errorf("%q: %v", p, err)
+		}
+	}
+}
+
+func TestGuardShutsByWhateverWay(t *testing.T) {
+	t.Parallel()
+	dir, r := machine(t)
+	must(t, os.MkdirAll(filepath.Join(dir, "var/lib/own/in"), 0o755))
+	must(t, os.Symlink("var/lib/own", filepath.Join(dir, "way")))
+	must(t, os.Symlink("/var", filepath.Join(dir, "v")))
+	r.Guard("/var/lib/own", "/not/there/yet")
+	for _, p := range []string{"/var/lib/own", "/var/lib/own/in", "/way", "/way/in", "/v/lib/own/in"} {
+		if _, err := r.Dir(p); fault.KindOf(err) != fault.Denied {
+			t.Errorf("%q: %v", p, err)
+		}
+	}
+	if _, err := r.Dir("/var/lib"); err != nil {
+		t.Error(err)
+	}
+	must(t, os.MkdirAll(filepath.Join(dir, "not/there/yet"), 0o755))
+	if _, err := r.Dir("/not/there/yet"); fault.KindOf(err) != fault.Denied {
+		t.Errorf("made later: %v", err)
+	}
+	// The same directory under another name, as a bind mount gives it.
+	must(t, os.Rename(filepath.Join(dir, "var/lib/own"), filepath.Join(dir, "moved")))
+	if _, err := r.Dir("/moved"); fault.KindOf(err) != fault.Denied {
+		t.Errorf("under another name: %v", err)
+	}
+}
+
+func TestReadIsOfWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	dir, r := machine(t)
+	must(t, os.WriteFile(filepath.Join(dir, "a"), []byte("a"), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, "b"), []byte("b"), 0o644))
+	top, err := r.Dir("/")
+	must(t, err)
+	info, err := top.Lstat("a")
+	must(t, err)
+	f, err := top.Read("a", info)
+	must(t, err)
+	must(t, f.Close())
+	must(t, os.Remove(filepath.Join(dir, "a")))
+	must(t, os.Symlink("b", filepath.Join(dir, "a")))
+	if _, err := top.Read("a", info); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("a link came in between: %v", err)
+	}
+	if err := top.Chmod("a", info, 0o600); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("a mode through a link: %v", err)
+	}
+	must(t, os.Remove(filepath.Join(dir, "a")))
+	must(t, syscall.Mkfifo(filepath.Join(dir, "a"), 0o644))
+	if _, err := top.Read("a", info); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("a FIFO came in between: %v", err)
+	}
+}
+
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	dir, r := machine(t)
+	if f := r.Facts(); f.OS == "" || f.Arch == "" || len(f.Capabilities) != 0 {
+		t.Errorf("%+v", f)
+	}
+	must(t, os.MkdirAll(filepath.Join(dir, "run/systemd/system"), 0o755))
+	if f := r.Facts(); len(f.Capabilities) != 1 || f.Capabilities[0] != "systemd" {
+		t.Errorf("%+v", f)
+	}
+}
