@@ -48,8 +48,7 @@ func CompressIndex(idx Index) ([]byte, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Broken, err, "start the compressor")
 	}
-	defer enc.Close()
-	return enc.EncodeAll(plain, nil), nil
+	return enc.EncodeAll(plain, nil), enc.Close()
 }
 
 // DecompressIndex reads an index as it travels, at most MaxIndex bytes of it.

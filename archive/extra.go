@@ -30,17 +30,11 @@ func Extra(ctx context.Context, root *os.Root, idx Index) ([]string, error) {
 				extra = append(extra, p)
 				return nil
 			}
-			info, err := in.Lstat(name)
-			if absent(err) {
-				return nil
-			}
-			if err != nil {
-				return fault.Wrap(fault.Unknown, err, "look at %q", p)
-			}
-			if info.IsDir() {
+			deeper, err := isDirectory(in, name)
+			if deeper {
 				pending = append(pending, p)
 			}
-			return nil
+			return err
 		})
 		if err != nil {
 			return nil, err
@@ -48,4 +42,16 @@ func Extra(ctx context.Context, root *os.Root, idx Index) ([]string, error) {
 	}
 	slices.Sort(extra)
 	return extra, nil
+}
+
+// isDirectory reports whether name is one; what has gone meanwhile is none.
+func isDirectory(in *os.Root, name string) (bool, error) {
+	info, err := in.Lstat(name)
+	switch {
+	case absent(err):
+		return false, nil
+	case err != nil:
+		return false, fault.Wrap(fault.Unknown, err, "look at %q", name)
+	}
+	return info.IsDir(), nil
 }

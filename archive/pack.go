@@ -38,7 +38,7 @@ func Pack(ctx context.Context, root *os.Root, w io.Writer) (Packed, error) {
 	if err != nil {
 		return Packed{}, err
 	}
-	defer enc.Close()
+	defer enc.Close() //nolint:errcheck // it writes nothing by itself: only EncodeAll is used
 	s := newStream(entries)
 	p := packer{stream: s, cuts: s.cuts(), encoder: enc, out: w, blob: sha256.New()}
 	if err := p.run(ctx, root); err != nil {

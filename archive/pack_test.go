@@ -23,7 +23,7 @@ import (
 
 // TestSameBytes packs one content from two folders that differ in everything
 // else, on one core and on several.
-func TestSameBytes(t *testing.T) { //nolint:paralleltest // it sets the number of cores
+func TestSameBytes(t *testing.T) {
 	first, second := site(t), filepath.Join(t.TempDir(), "another folder", "übung")
 	again := site(t)
 	if err := os.Mkdir(filepath.Dir(second), 0o700); err != nil {

@@ -124,13 +124,20 @@ func TestAnyTree(t *testing.T) {
 		for _, e := range packed.Index.Entries {
 			wanted[e.Path] = rapid.Bool().Draw(r, "want")
 		}
-		readBack(t, r, files, packed, blob.Bytes(), wanted)
+		readBack(t, r, files, packedTree{packed, blob.Bytes()}, wanted)
 	})
 }
 
+// packedTree is what Pack made of a tree.
+type packedTree struct {
+	packed archive.Packed
+	blob   []byte
+}
+
 // readBack extracts what is wanted and holds it against the files.
-func readBack(t *testing.T, r *rapid.T, files map[string]string, packed archive.Packed, blob []byte, wanted map[string]bool) {
+func readBack(t *testing.T, r *rapid.T, files map[string]string, p packedTree, wanted map[string]bool) {
 	t.Helper()
+	packed, blob := p.packed, p.blob
 	src := &counted{Source: source(blob)}
 	var order []string
 	err := archive.Extract(t.Context(), packed.Index, src, func(e archive.Entry) bool { return wanted[e.Path] }, func(e archive.Entry, content io.Reader) error {

@@ -55,11 +55,9 @@ func Verify(ctx context.Context, root *os.Root, idx Index) ([]Difference, error)
 				if begin >= len(idx.Entries) {
 					return nil
 				}
-				for i := begin; i < min(begin+stride, len(idx.Entries)); i++ {
-					var err error
-					if found[i], err = v.look(ctx, &idx.Entries[i]); err != nil {
-						return err
-					}
+				end := min(begin+stride, len(idx.Entries))
+				if err := v.lookAll(ctx, idx.Entries[begin:end], found[begin:end]); err != nil {
+					return err
 				}
 			}
 		})
@@ -68,6 +66,15 @@ func Verify(ctx context.Context, root *os.Root, idx Index) ([]Difference, error)
 		return nil, err
 	}
 	return gather(idx.Entries, found), nil
+}
+
+func (v *verifier) lookAll(ctx context.Context, entries []Entry, found []*Difference) (err error) {
+	for i := range entries {
+		if found[i], err = v.look(ctx, &entries[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 const (

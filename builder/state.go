@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -40,6 +41,13 @@ func openState(dir string) (state, error) {
 func (s state) path(name string) string { return filepath.Join(s.dir, name) }
 func (s state) answers() string         { return s.path("answers") }
 
+// lockPatience is how long a builder waits for the lock of one that is ending:
+// a program that it has just started holds the file open until it runs.
+const (
+	lockPatience = 2 * time.Second
+	lockEvery    = 20 * time.Millisecond
+)
+
 // lock is the folder's lock, held until it is closed: two builders never share
 // a state. The kernel lets it go with the process.
 func (s state) lock() (*os.File, error) {
@@ -47,15 +55,23 @@ func (s state) lock() (*os.File, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Unavailable, err, "lock the state folder")
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fault.New(fault.Conflict, "another builder uses the state folder %q", s.dir).
-				With("stop it, or give this one a folder of its own with --state")
+	tick := time.NewTicker(lockEvery)
+	defer tick.Stop()
+	for began := time.Now(); ; <-tick.C {
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Since(began) > lockPatience {
+			break
 		}
-		return nil, fault.Wrap(fault.Unavailable, err, "lock the state folder %q", s.dir)
 	}
-	return f, nil
+	if err == nil {
+		return f, nil
+	}
+	_ = f.Close() // it is not ours
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, fault.New(fault.Conflict, "another builder uses the state folder %q", s.dir).
+			With("stop it, or give this one a folder of its own with --state")
+	}
+	return nil, fault.Wrap(fault.Unavailable, err, "lock the state folder %q", s.dir)
 }
 
 // sweep removes what a kill left of files that were being written.

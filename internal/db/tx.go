@@ -49,7 +49,7 @@ func (d *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	if err != nil {
 		return d.engine.classify(err, "read the record")
 	}
-	defer tx.Rollback() //nolint:errcheck // it has changed nothing
+	defer tx.Rollback()
 	if err := f(&Tx{ctx, tx, d.engine, d.Epoch()}); err != nil {
 		return d.engine.classify(err, "read the record")
 	}
@@ -73,7 +73,7 @@ func (d *DB) exclusive(ctx context.Context, doing string, f func(*sql.Tx) error)
 			return d.engine.classify(err, doing)
 		}
 		select {
-		case <-time.After(rand.N(time.Duration(n) * 10 * time.Millisecond)): //nolint:gosec // jitter
+		case <-time.After(rand.N(time.Duration(n) * 10 * time.Millisecond)):
 		case <-ctx.Done():
 			return fault.Wrap(fault.Unavailable, ctx.Err(), "%s", doing)
 		}
@@ -85,7 +85,7 @@ func (d *DB) once(ctx context.Context, f func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
+	defer tx.Rollback()
 	if err := f(tx); err != nil {
 		return err
 	}
@@ -110,6 +110,7 @@ func (t *Tx) Exec(query string, args ...any) (int64, error) {
 
 // Row is one row of an answer, to be read once.
 type Row interface {
+	// Scan reads the row's columns, in their order. Called once.
 	Scan(dest ...any) error
 }
 

@@ -2,6 +2,7 @@ package line
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,7 +54,7 @@ const (
 )
 
 // A fact that takes longer than this will not come true.
-const patience = 60 * time.Second
+var patience = flag.Duration("patience", 60*time.Second, "how long a fact is waited for") //nolint:gochecknoglobals // a flag
 
 var meshes atomic.Int64 //nolint:gochecknoglobals // counts addresses
 
@@ -127,7 +128,9 @@ func (m *mesh) end() {
 	}
 }
 
-func (m *mesh) path(words ...string) string { return filepath.Join(append([]string{m.dir}, words...)...) }
+func (m *mesh) path(words ...string) string {
+	return filepath.Join(append([]string{m.dir}, words...)...)
+}
 
 // socket is the API's. Its path is short, whatever the test is called: the kernel wants that.
 func (m *mesh) socket() string {
@@ -270,7 +273,7 @@ func (m *mesh) until(what string, fact func(status.Status) string) status.Status
 
 func (m *mesh) poll(what string, against func() string) {
 	m.t.Helper()
-	over := time.After(patience)
+	over := time.After(*patience)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -281,7 +284,7 @@ func (m *mesh) poll(what string, against func() string) {
 		select {
 		case <-tick.C:
 		case <-over:
-			m.t.Fatalf("waited %s for: %s\nagainst it: %s", patience, what, why)
+			m.t.Fatalf("waited %s for: %s\nagainst it: %s", *patience, what, why)
 		}
 	}
 }

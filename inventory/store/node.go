@@ -162,28 +162,31 @@ func scanNode(r db.Row) (n inventory.Node, err error) {
 	}
 	n.Sign, n.AddedAt, n.JoinedAt, n.LastSeen = link.PublicKey(sign), db.Time(added), db.Time(joined), db.Time(seen)
 	n.Sent.At, n.ReportAt = db.Time(sentAt), db.Time(reportAt)
-	return n, scanNodeDocuments(&n, speaks, refused, had, said, troubled)
+	return n, scanNodeDocuments(&n, nodeDocuments{speaks, refused, had, said, troubled})
 }
 
-func scanNodeDocuments(n *inventory.Node, speaks, refused, had, said, troubled string) (err error) {
-	if n.Speaks, err = db.FromJSON[[]int]("what node "+n.ID+" speaks", speaks); err != nil {
+// nodeDocuments is the columns of a node that hold documents.
+type nodeDocuments struct{ speaks, refused, had, said, troubled string }
+
+func scanNodeDocuments(n *inventory.Node, d nodeDocuments) (err error) {
+	if n.Speaks, err = db.FromJSON[[]int]("what node "+n.ID+" speaks", d.speaks); err != nil {
 		return err
 	}
-	if n.Had, err = db.FromJSON[[]string]("the modules of node "+n.ID, had); err != nil {
+	if n.Had, err = db.FromJSON[[]string]("the modules of node "+n.ID, d.had); err != nil {
 		return err
 	}
-	if n.Trouble, err = db.FromJSON[trouble.Trouble]("the trouble of node "+n.ID, troubled); err != nil {
+	if n.Trouble, err = db.FromJSON[trouble.Trouble]("the trouble of node "+n.ID, d.troubled); err != nil {
 		return err
 	}
-	if refused != "" {
-		r, err := db.FromJSON[link.Refusal]("what node "+n.ID+" refused", refused)
+	if d.refused != "" {
+		r, err := db.FromJSON[link.Refusal]("what node "+n.ID+" refused", d.refused)
 		if err != nil {
 			return err
 		}
 		n.Refused = &r
 	}
-	if said != "" {
-		r, err := db.FromJSON[report.Report]("the report of node "+n.ID, said)
+	if d.said != "" {
+		r, err := db.FromJSON[report.Report]("the report of node "+n.ID, d.said)
 		if err != nil {
 			return err
 		}

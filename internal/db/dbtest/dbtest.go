@@ -64,8 +64,8 @@ func SQLite(t *testing.T) string {
 
 // The cluster of this test binary, and how many databases have been made in it.
 var (
-	cluster   = sync.OnceValues(start) //nolint:gochecknoglobals // one cluster per test binary is the point
-	databases atomic.Int64             //nolint:gochecknoglobals // their names
+	cluster   = sync.OnceValues(start)
+	databases atomic.Int64
 )
 
 // Postgres is the address of a new and empty database.

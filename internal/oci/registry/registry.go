@@ -100,7 +100,7 @@ func (g *Registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		access.RequestID = r.Header.Get(oci.RequestHeader)
 		if !ok {
 			w.Header().Set("WWW-Authenticate", `Basic realm="mesh"`)
-			answer(w, http.StatusUnauthorized, "UNAUTHORIZED", "who asks?") //nolint:misspell // the registries' word
+			answer(w, http.StatusUnauthorized, "UNAUTHORIZED", "who asks?")
 			return
 		}
 		err = g.cfg.Authorize(r.Context(), access)
