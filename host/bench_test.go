@@ -96,6 +96,7 @@ func BenchmarkFirst(b *testing.B) {
 	d, dir := benchDeclaration(b), b.TempDir()
 	runs := 0
 	fresh := func(b *testing.B) string {
+		b.Helper()
 		runs++
 		root := filepath.Join(dir, fmt.Sprint(runs))
 		must(b, os.Mkdir(root, 0o755))

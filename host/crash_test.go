@@ -27,7 +27,7 @@ import (
 const sizeLimit = 15 << 20
 
 // crashing is mesh-host built so that it can be killed at any effect.
-var crashing = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // built once for all tests
+var crashing = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "mesh-host-")
 	if err != nil {
 		return "", err
@@ -328,7 +328,7 @@ func describe(full string) string {
 // memory is a folder that needs no disk: a killed process is no power cut.
 func memory(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "mesh-host-")
+	dir, err := os.MkdirTemp("/dev/shm", "mesh-host-") //nolint:usetesting // in memory
 	if err != nil {
 		return t.TempDir()
 	}

@@ -278,12 +278,12 @@ func (s *started) pushed(e link.Envelope) {
 // bubble runs a test in which an hour costs nothing.
 func bubble(t *testing.T, f func(t *testing.T, c *controller, root string)) {
 	t.Helper()
-	t.Parallel()
 	root := joinedRoot(t)
 	synctest.Test(t, func(t *testing.T) { f(t, newController(t), root) })
 }
 
 func TestDeclarationComesWithTheFirstHello(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, c *controller, root string) {
 		d := declared(c, 7, "/a", "one", "/b", "blob: two")
 		c.declare(d)
@@ -315,6 +315,7 @@ func TestDeclarationComesWithTheFirstHello(t *testing.T) {
 }
 
 func TestHeartbeatAndDriftAreTwoTimers(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, c *controller, root string) {
 		c.declare(declared(c, 1, "/a", "one"))
 		s := begin(t, root, c)
@@ -342,6 +343,7 @@ func TestHeartbeatAndDriftAreTwoTimers(t *testing.T) {
 }
 
 func TestPushIsAppliedAndReceiptIsTheNextHello(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, c *controller, root string) {
 		s := begin(t, root, c)
 		defer s.stop()
@@ -369,12 +371,17 @@ func TestPushIsAppliedAndReceiptIsTheNextHello(t *testing.T) {
 }
 
 func TestWhatComesDuringAnApplyIsAppliedNext(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, c *controller, root string) {
 		c.blobs.gate = make(chan struct{})
 		s := begin(t, root, c)
 		defer s.stop()
-		s.pushed(c.declare(declared(c, 1, "/a", "blob: 1")))
+		first := c.declare(declared(c, 1, "/a", "blob: 1"))
+		s.pushed(first)
 		synctest.Wait() // it hangs in the registry
+		if kept, err := s.folder.Accepted(); err != nil || !bytes.Equal(kept.Payload, first.Payload) {
+			t.Errorf("before the first effect, the state holds %s %v", kept.Payload, err)
+		}
 		two := declared(c, 2, "/a", "blob: 2")
 		s.pushed(c.declare(two))
 		time.Sleep(time.Second)
@@ -394,6 +401,7 @@ func TestWhatComesDuringAnApplyIsAppliedNext(t *testing.T) {
 }
 
 func TestReportIsKeptUntilItsReceipt(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, c *controller, root string) {
 		c.lossy = true
 		c.declare(declared(c, 1, "/a", "one"))
@@ -423,6 +431,7 @@ func TestReportIsKeptUntilItsReceipt(t *testing.T) {
 }
 
 func TestOfflineItGoesOn(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, c *controller, root string) {
 		c.declare(declared(c, 1, "/a", "one"))
 		s := begin(t, root, c)
@@ -442,6 +451,7 @@ func TestOfflineItGoesOn(t *testing.T) {
 }
 
 func TestTroubleIsCountedAndTryingGoesOn(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, c *controller, root string) {
 		plant(t, filepath.Join(root, "a/in/the/way"), "x")
 		c.declare(declared(c, 1, "/a", "one", "/b", "two"))
@@ -470,6 +480,7 @@ func TestTroubleIsCountedAndTryingGoesOn(t *testing.T) {
 }
 
 func TestRegistryIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, c *controller, root string) {
 		c.blobs.absent = true
 		d := declared(c, 1, "/a", "blob: a", "/b", "here")
@@ -501,6 +512,7 @@ func TestRegistryIsWaitedFor(t *testing.T) {
 }
 
 func TestKeyDocumentIsFollowed(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, c *controller, root string) {
 		s := begin(t, root, c)
 		time.Sleep(time.Second)
@@ -551,6 +563,7 @@ func TestAnswersThatAreNotBelieved(t *testing.T) {
 	}
 	for name, spoil := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			bubble(t, func(t *testing.T, c *controller, root string) {
 				c.declare(declared(c, 1, "/a", "one"))
 				spoil(t, c)
@@ -654,6 +667,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for name, wrong := range cases {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			bubble(t, func(t *testing.T, c *controller, root string) {
 				d := held(c)
 				c.declare(d)
@@ -692,6 +706,7 @@ func TestRefusals(t *testing.T) {
 // TestAwayForMonths takes the last declaration at once, with all that was
 // removed between.
 func TestAwayForMonths(t *testing.T) {
+	t.Parallel()
 	bubble(t, func(t *testing.T, c *controller, root string) {
 		c.declare(declared(c, 1, "/a", "1", "/old/x", "1"))
 		s := begin(t, root, c)

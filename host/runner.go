@@ -135,7 +135,7 @@ func (r *runner) speak(ctx context.Context) error {
 			wait, backoff = jitter(backoff), min(2*backoff, r.cfg.Heartbeat)
 			continue
 		}
-		wait, backoff = r.cfg.Heartbeat/2+rand.N(r.cfg.Heartbeat/2), r.cfg.Backoff //nolint:gosec // spreads load
+		wait, backoff = r.cfg.Heartbeat/2+rand.N(r.cfg.Heartbeat/2), r.cfg.Backoff
 		if err := pause(ctx, greetGap); err != nil {
 			return nil //nolint:nilerr // the end that was asked for
 		}
@@ -158,7 +158,7 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // jitter is d, a tenth more or less.
-func jitter(d time.Duration) time.Duration { return d - d/10 + rand.N(d/5+1) } //nolint:gosec // spreads load
+func jitter(d time.Duration) time.Duration { return d - d/10 + rand.N(d/5+1) }
 
 // greet says hello and takes in the answer.
 func (r *runner) greet(ctx context.Context) error {

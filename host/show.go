@@ -2,11 +2,11 @@ package host
 
 import (
 	"fmt"
-	"noxmesh/host/keep"
 	"runtime"
 	"time"
 
 	"noxmesh/declaration"
+	"noxmesh/host/keep"
 	"noxmesh/internal/term"
 	"noxmesh/report"
 )

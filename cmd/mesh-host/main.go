@@ -12,7 +12,7 @@ import (
 )
 
 // version is set when a release is built.
-var version = "dev" //nolint:gochecknoglobals // the linker's way to set it
+var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -243,13 +243,13 @@ func (w *words) number(base int) int64 {
 	if err != nil {
 		w.bad = true
 	}
-	return int64(n) //nolint:gosec // 63 bits
+	return int64(n)
 }
 
 func (w *words) entry() Entry {
 	e := Entry{Origin: Origin(w.word()), Phase: Phase(w.word()), Was: Kind(w.optional())}
 	e.Thing.Kind = Kind(w.word())
-	e.Thing.Mode = fs.FileMode(w.number(8)) //nolint:gosec // bounded by valid
+	e.Thing.Mode = fs.FileMode(w.number(8))
 	e.Thing.Digest = document.Digest(w.optional())
 	e.Thing.Size = w.number(10)
 	e.ID = w.quoted()

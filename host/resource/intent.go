@@ -108,10 +108,7 @@ func (p *pass) replaceable(w *work, ours bool) error {
 
 // meanParents adds the directories that are missing on the way.
 func (p *pass) meanParents(dir string) error {
-	for ; dir != "/"; dir = path.Dir(dir) {
-		if p.coming[dir] {
-			return nil // perhaps in the place of something else
-		}
+	for ; dir != "/" && !p.coming[dir]; dir = path.Dir(dir) {
 		_, err := p.sys.Dir(dir)
 		if err == nil {
 			return nil
@@ -119,23 +116,31 @@ func (p *pass) meanParents(dir string) error {
 		if !system.Absent(err) {
 			return fault.Wrap(fault.Conflict, system.Cause(err), "the directory %q", dir)
 		}
-		if pl, err := at(p.sys, dir); err == nil {
-			if _, err := pl.dir.Lstat(pl.name); err == nil {
-				return fault.New(fault.Conflict, "%q is a link that leads nowhere, which the host did not make", dir).With("remove it, or make what it leads to")
-			}
+		if err := p.meanParent(dir); err != nil {
+			return err
 		}
-		// What is in the record and is no directory has been taken out of the way.
-		if e, had := p.record.Entries[dir]; !had || e.Thing.Kind != keep.Directory {
-			real, err := realPath(p.sys, dir)
-			if err != nil {
-				return err
-			}
-			e = keep.Entry{Thing: keep.Thing{Path: dir, Kind: keep.Directory, Mode: 0o755}, Real: elsewhere(dir, real), Origin: keep.Made, Phase: keep.Making}
-			p.record.Entries[dir] = e
-			p.dirty = true
-		}
-		p.coming[dir] = true
+		p.coming[dir] = true // perhaps in the place of something else
 	}
+	return nil
+}
+
+func (p *pass) meanParent(dir string) error {
+	if pl, err := at(p.sys, dir); err == nil {
+		if _, err := pl.dir.Lstat(pl.name); err == nil {
+			return fault.New(fault.Conflict, "%q is a link that leads nowhere, which the host did not make", dir).With("remove it, or make what it leads to")
+		}
+	}
+	if e, had := p.record.Entries[dir]; had && e.Thing.Kind == keep.Directory {
+		return nil // what is in the record and is no directory has been taken out of the way
+	}
+	real, err := realPath(p.sys, dir)
+	if err != nil {
+		return err
+	}
+	p.record.Entries[dir] = keep.Entry{
+		Thing: keep.Thing{Path: dir, Kind: keep.Directory, Mode: 0o755}, Real: elsewhere(dir, real), Origin: keep.Made, Phase: keep.Making,
+	}
+	p.dirty = true
 	return nil
 }
 

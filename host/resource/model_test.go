@@ -34,7 +34,7 @@ type model struct {
 // what survives a power cut.
 func memory(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "mesh-host-")
+	dir, err := os.MkdirTemp("/dev/shm", "mesh-host-") //nolint:usetesting // in memory
 	if err != nil {
 		return t.TempDir()
 	}

@@ -237,7 +237,7 @@ func TestTypesChangeAtOnePath(t *testing.T) {
 		"below":     m.depot.file("a/p", "/p/q/r", "deep"),
 		"none":      m.depot.file("a/p", "/other", "o"),
 	}
-	for from, a := range forms { //nolint:paralleltest // one machine
+	for from, a := range forms {
 		for to, b := range forms {
 			m.applied(a)
 			r := m.apply(b)

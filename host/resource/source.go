@@ -23,8 +23,12 @@ type Source interface {
 
 // Keep is where the record and the indexes lie; all that it saves is durable.
 type Keep interface {
-	SaveRecord(keep.Record) error
-	Index(document.Digest) ([]byte, error)
-	SaveIndex(document.Digest, []byte) error
-	KeepIndexes([]document.Digest) error
+	// SaveRecord replaces the record: before a wave's effects, and after what was read back.
+	SaveRecord(r keep.Record) error
+	// Index is an index that was kept, compressed; an error where it is not.
+	Index(digest document.Digest) ([]byte, error)
+	// SaveIndex keeps one, before the first effect of its archive.
+	SaveIndex(digest document.Digest, compressed []byte) error
+	// KeepIndexes drops all others.
+	KeepIndexes(digests []document.Digest) error
 }

@@ -57,7 +57,7 @@ func (p *pass) look(items []*item) {
 				return
 			}
 			if !w.found.same {
-				it.says = append(it.says, name(it, w)+w.found.says)
+				it.says = append(it.says, name(w)+w.found.says)
 			}
 		}
 	})
@@ -100,7 +100,7 @@ func elsewhere(p, real string) string {
 }
 
 // name is which thing of an item is meant; there is nothing to say of its only one.
-func name(it *item, w *work) string {
+func name(w *work) string {
 	if w.entry.Path == "" {
 		return ""
 	}
