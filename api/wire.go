@@ -18,7 +18,7 @@ var (
 	outLimits = document.Limits{Bytes: 64 << 20, Depth: 32} //nolint:gochecknoglobals // a constant struct
 )
 
-// Status is the HTTP status of an error of this kind.
+// StatusCode is the HTTP status of an error of this kind.
 func StatusCode(k fault.Kind) int {
 	switch k {
 	case fault.Invalid:

@@ -5,7 +5,7 @@ import "noxmesh/document"
 // Format is the version of the declaration's form that this program writes.
 const Format = 1
 
-// Limits: what a host reads of a declaration before it has looked at it.
+// Limits is what a host reads of a declaration before it has looked at it.
 var Limits = document.Limits{Bytes: 4 << 20, Depth: 16} //nolint:gochecknoglobals // a constant struct
 
 // InlineLimit is the largest body that travels inside a declaration; a larger one is a blob.

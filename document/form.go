@@ -33,7 +33,8 @@ func (f Form[T]) Decode(data []byte) (T, error) {
 		format = formatOf(data, f.Limits)
 	}
 	if format > int64(f.Speaks) {
-		return f.newer(r, format)
+		var none T
+		return none, f.newer(r, format)
 	}
 	if r.Sound() {
 		if f.Speaks != 0 && format != int64(f.Speaks) {
@@ -48,12 +49,11 @@ func (f Form[T]) Decode(data []byte) (T, error) {
 	return v, nil
 }
 
-func (f Form[T]) newer(r *Reading, format int64) (T, error) {
-	var none T
+func (f Form[T]) newer(r *Reading, format int64) error {
 	only := &Reading{file: r.file, data: r.data}
 	only.Fault("format", f.Upgrade, "%s speaks %d, the %s is format %d", f.Reader, f.Speaks, f.Name, format)
 	err := fault.Wrap(fault.Invalid, only.Err(), "")
-	return none, err.With("%s", f.Upgrade)
+	return err.With("%s", f.Upgrade)
 }
 
 // Encode is v in its one encoding, where it keeps the rules of its form. One

@@ -76,14 +76,9 @@ func (w *wanted) walk(dec *jsontext.Decoder, data []byte, key int64) error {
 		return err
 	}
 	for i := 0; dec.PeekKind() != '}' && dec.PeekKind() != ']'; i++ {
-		s, key := step{index: i}, int64(-1)
-		if kind == '{' {
-			key = startOf(dec, data)
-			name, err := dec.ReadToken()
-			if err != nil {
-				return err
-			}
-			s = step{key: name.String(), index: -1}
+		s, key, err := member(dec, data, i, kind == '{')
+		if err != nil {
+			return err
 		}
 		next, ok := w.under[s]
 		if !ok {
@@ -95,6 +90,17 @@ func (w *wanted) walk(dec *jsontext.Decoder, data []byte, key int64) error {
 	}
 	_, err := dec.ReadToken()
 	return err
+}
+
+// member is the step to the i-th thing in a list or, by its key, in an object,
+// and where that key stands.
+func member(dec *jsontext.Decoder, data []byte, i int, named bool) (step, int64, error) {
+	if !named {
+		return step{index: i}, -1, nil
+	}
+	at := startOf(dec, data)
+	name, err := dec.ReadToken()
+	return step{key: name.String(), index: -1}, at, err
 }
 
 // startOf is where the next token of dec begins.

@@ -35,10 +35,6 @@ func (s *shape) add(t reflect.Type, depth int) {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		options = "," + options + ","
-		inner := f.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
-		}
 		switch {
 		case f.Tag.Get("json") == "-":
 			continue
@@ -46,11 +42,7 @@ func (s *shape) add(t reflect.Type, depth int) {
 			s.open = true
 			continue
 		case strings.Contains(options, ",inline,") || f.Anonymous && name == "":
-			if inner.Kind() == reflect.Struct && depth < 8 {
-				s.add(inner, depth+1)
-			} else {
-				s.open = true
-			}
+			s.inline(f.Type, depth)
 			continue
 		case !f.IsExported():
 			continue
@@ -64,6 +56,18 @@ func (s *shape) add(t reflect.Type, depth int) {
 		s.fields[name] = field{name: name, goType: f.Type, required: !left, number: len(s.names)}
 		s.names = append(s.names, name)
 	}
+}
+
+// inline names the fields of what is embedded; what is no struct may hold any key.
+func (s *shape) inline(t reflect.Type, depth int) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || depth >= 8 {
+		s.open = true
+		return
+	}
+	s.add(t, depth+1)
 }
 
 // own reports whether t reads itself, so that only it knows its form.

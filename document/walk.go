@@ -71,6 +71,11 @@ func (w *walker) value(t reflect.Type, nullable bool) error {
 	case own(t):
 		return w.any()
 	}
+	return w.built(t, at, kind)
+}
+
+// built looks at a value whose type is one of the language's own.
+func (w *walker) built(t reflect.Type, at int64, kind jsontext.Kind) error {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
 		if kind != '{' {

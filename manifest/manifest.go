@@ -5,7 +5,7 @@ import "noxmesh/document"
 // Name is the file at a module's root.
 const Name = "module.json"
 
-// Limits: what is read of a manifest before it has been looked at.
+// Limits is what is read of a manifest before it has been looked at.
 var Limits = document.Limits{Bytes: 1 << 20, Depth: 32} //nolint:gochecknoglobals // a constant struct
 
 // Source is module.json as it stands in a repository.

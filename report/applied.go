@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"noxmesh/declaration"
@@ -42,15 +43,17 @@ func Matches(r Report, body declaration.Body) (bool, error) {
 	if r.Outcome != OutcomeApplied || len(r.Modules) != len(body.Modules) {
 		return false, nil
 	}
-	applied := map[declaration.Module]bool{}
-	for _, m := range AppliedModules(r) {
-		applied[m] = true
-	}
+	applied := AppliedModules(r)
 	for _, m := range body.Modules {
-		if !applied[m] {
+		if !slices.Contains(applied, m) {
 			return false, nil
 		}
 	}
+	return readBack(r, body)
+}
+
+// readBack reports whether the resources of the report are those of the body.
+func readBack(r Report, body declaration.Body) (bool, error) {
 	read := map[string]document.Digest{}
 	for _, res := range r.Resources {
 		if !settled(res) {

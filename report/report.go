@@ -8,7 +8,7 @@ import (
 // Format is the version of the report's form that this program writes.
 const Format = 1
 
-// Limits: what a controller reads of a report before it has looked at it.
+// Limits is what a controller reads of a report before it has looked at it.
 var Limits = document.Limits{Bytes: 2 << 20, Depth: 12} //nolint:gochecknoglobals // a constant struct
 
 // Report is one reading of a whole node. Times are Unix milliseconds by the node's own clock.

@@ -12,7 +12,7 @@ import (
 )
 
 // version is set when the program is built.
-var version = "dev" //nolint:gochecknoglobals // the linker sets it
+var version = "dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
