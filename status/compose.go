@@ -77,27 +77,20 @@ func (m *Module) count(f ModuleFacts, line *artifact.Build) {
 	}
 	older := map[document.Digest]int{}
 	for _, id := range nodesOf(f) {
-		n := f.Nodes[id]
-		on := On{Node: id, Name: n.Name, LastSeen: n.LastSeen}
 		declared, ok := builds[f.Delivery.Declared[id]]
-		if ok {
-			on.Commit = declared.Manifest.Built.Commit
-			content := declaration.Module{Module: m.Module, Content: declared.Content}
-			on.Standing = inventory.StandingOf(n, content)
-			if on.Standing == inventory.Applied {
-				on.At = f.AppliedAt[id][declared.Content]
-			}
-			if on.Standing == inventory.Failed {
-				on.Why = failedWords(n, m.Module)
-			}
-			if line != nil && declared.Content == line.Content {
-				m.add(on.Standing)
-				if m.Built.Current && declared.ID != line.ID { // other commit, same content: applied at once
-					on.Commit = line.Manifest.Built.Commit
-				}
-			} else {
-				older[declared.ID]++
-			}
+		if !ok {
+			m.Nodes = append(m.Nodes, On{Node: id, Name: f.Nodes[id].Name, LastSeen: f.Nodes[id].LastSeen})
+			continue
+		}
+		on := onNode(f, id, declared)
+		switch {
+		case line == nil || declared.Content != line.Content:
+			older[declared.ID]++
+		case m.Built.Current: // where the commit is another and the content is the same, it is applied at once
+			on.Commit = line.Manifest.Built.Commit
+			fallthrough
+		default:
+			m.add(on.Standing)
 		}
 		m.Nodes = append(m.Nodes, on)
 	}
@@ -105,6 +98,21 @@ func (m *Module) count(f ModuleFacts, line *artifact.Build) {
 		m.Older = append(m.Older, Older{builds[id].Manifest.Built.Commit, string(id), count})
 	}
 	slices.SortFunc(m.Older, func(a, b Older) int { return strings.Compare(a.Build, b.Build) })
+}
+
+// onNode is how one node stands to the build that is declared on it.
+func onNode(f ModuleFacts, id string, declared artifact.Build) On {
+	n := f.Nodes[id]
+	on := On{Node: id, Name: n.Name, LastSeen: n.LastSeen, Commit: declared.Manifest.Built.Commit}
+	on.Standing = inventory.StandingOf(n, declaration.Module{Module: f.Delivery.Module, Content: declared.Content})
+	switch on.Standing {
+	case inventory.Applied:
+		on.At = f.AppliedAt[id][declared.Content]
+	case inventory.Failed:
+		on.Why = failedWords(n, f.Delivery.Module)
+	case inventory.Outstanding:
+	}
+	return on
 }
 
 // nodesOf is every node that the module belongs on or is declared on, by name.
