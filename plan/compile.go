@@ -132,11 +132,18 @@ func (c *compiler) cannot(module, why string) {
 // among those, providers first.
 func (c *compiler) inTurn() []string {
 	first := map[string]bool{}
-	for _, name := range slices.Backward(c.plan.Wanted) {
-		if first[name] = first[name] || c.had[name]; first[name] {
-			for _, provider := range c.providers(name) {
-				first[provider] = true
-			}
+	var next []string
+	for _, name := range c.plan.Wanted {
+		if c.had[name] {
+			next = append(next, name)
+		}
+	}
+	for len(next) > 0 {
+		name := next[len(next)-1]
+		next = next[:len(next)-1]
+		if !first[name] {
+			first[name] = true
+			next = append(next, c.providers(name)...)
 		}
 	}
 	turn := make([]string, 0, len(c.plan.Wanted))
