@@ -413,6 +413,35 @@ func TestSyncsAreConstant(t *testing.T) {
 	}
 }
 
+// TestSyncsStandBetweenTheSteps: bytes are on the disk before they get their
+// names, names before they are read back and recorded.
+func TestSyncsStandBetweenTheSteps(t *testing.T) {
+	t.Parallel()
+	b := bundled(t, 1, func(p *packer) []declaration.Resource {
+		return []declaration.Resource{p.file("a", "/a", "a"), p.link("b", "/b", "a"), p.archive("c", "/c", map[string]string{"x": "x"})}
+	})
+	file := filepath.Join(t.TempDir(), "effects")
+	if code, _, said := b.apply(t, memory(t), "MESH_EFFECTS="+file); code != 0 {
+		t.Fatalf("exit %d: %s", code, said)
+	}
+	text, err := os.ReadFile(file)
+	must(t, err)
+	var steps []string
+	for _, e := range strings.Fields(string(text)) {
+		name, _, _ := strings.Cut(e, "#")
+		step := map[string]string{
+			"keep.file.seal": "record", "resource.file.stage": "stage", "resource.link.stage": "stage", "resource.wave.sync": "sync",
+			"resource.staged.commit": "commit", "resource.wave.seal": "seal",
+		}[name]
+		if step != "" && (len(steps) == 0 || steps[len(steps)-1] != step) {
+			steps = append(steps, step)
+		}
+	}
+	if got, want := strings.Join(steps, " "), "record stage sync commit seal record"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestASecondProcessIsRefused(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -49,6 +49,7 @@ type controller struct {
 	deaf    bool // no answer to anything
 	lossy   bool // reports are taken and the receipts lost
 	twist   func(*link.HelloAnswer)
+	bend    func(*link.Receipt)
 	hellos  []link.Hello
 	reports []report.Report
 }
@@ -110,9 +111,11 @@ func (c *controller) take(envelope link.Envelope) ([]byte, error) {
 	if c.lossy {
 		return nil, fault.New(fault.Unavailable, "the receipt was lost")
 	}
-	return c.sealed(link.TypeReceipt, link.Receipt{
-		Format: link.Format, Mesh: r.Mesh, To: r.Node, For: strconv.FormatInt(r.Sequence, 10), At: time.Now().UnixMilli(),
-	})
+	receipt := link.Receipt{Format: link.Format, Mesh: r.Mesh, To: r.Node, For: strconv.FormatInt(r.Sequence, 10), At: time.Now().UnixMilli()}
+	if c.bend != nil {
+		c.bend(&receipt)
+	}
+	return c.sealed(link.TypeReceipt, receipt)
 }
 
 func (c *controller) sealed(t link.PayloadType, v any) ([]byte, error) {
@@ -428,6 +431,32 @@ func TestReportIsKeptUntilItsReceipt(t *testing.T) {
 			t.Errorf("%d reports after the receipt", n)
 		}
 	})
+}
+
+func TestReceiptsThatAreNotBelieved(t *testing.T) {
+	t.Parallel()
+	for name, bend := range map[string]func(*link.Receipt){
+		"another mesh":   func(r *link.Receipt) { r.Mesh = "othermesh" },
+		"another node":   func(r *link.Receipt) { r.To = "othernode" },
+		"another report": func(r *link.Receipt) { r.For += "0" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble(t, func(t *testing.T, c *controller, root string) {
+				c.bend = bend
+				c.declare(declared(c, 1, "/a", "one"))
+				s := begin(t, root, c)
+				defer s.stop()
+				time.Sleep(2 * time.Minute)
+				synctest.Wait()
+				latest, err := s.folder.Latest()
+				must(t, err)
+				if _, n := c.counts(); latest.Committed || n < 3 {
+					t.Errorf("committed %v, told %d times", latest.Committed, n)
+				}
+			})
+		})
+	}
 }
 
 func TestOfflineItGoesOn(t *testing.T) {

@@ -151,6 +151,21 @@ func TestForeignThingsInsideMadeDirectoriesStay(t *testing.T) {
 	}
 }
 
+// TestRemovesOnlyWhereItMade puts a link in the place of a directory that the
+// host made: what it leads to has the same names, and is somebody else's.
+func TestRemovesOnlyWhereItMade(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.applied(m.depot.file("a/x", "/d/e/x", "x"))
+	must(t, os.Rename(m.at("/d"), m.at("/moved")))
+	m.plant("/other/e/x", "x")
+	m.plant("/d", "->other")
+	m.applied()
+	m.is("/other/e/x", "x")
+	m.is("/d", "->other")
+	m.is("/moved/e/x", "x")
+}
+
 func TestArchiveChangesInPlace(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
