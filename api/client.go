@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"syscall"
 
 	"noxmesh/document"
@@ -34,16 +33,8 @@ func OverSocket(path string) *Client {
 
 // OverTLS is a client of the controller that a login names.
 func OverTLS(l identity.Login) *Client {
-	transport := &http.Transport{TLSClientConfig: identity.PinnedTLS(l.CA, hostOf(l.URL))}
+	transport := &http.Transport{TLSClientConfig: l.TLS()}
 	return &Client{http: &http.Client{Transport: transport}, base: l.URL, token: l.ID + ":" + l.Secret.Reveal(), where: l.URL}
-}
-
-func hostOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Hostname()
 }
 
 // Do makes a call and waits for its answer.
@@ -87,6 +78,9 @@ func Do[In, Out any](ctx context.Context, c *Client, call Call[In, Out], in In) 
 }
 
 func (c *Client) unreachable(err error) error {
+	if fault.KindOf(err) != fault.Unknown { // our own word on the other's certificate
+		return fault.Add(err, "ask the controller at %q", c.where)
+	}
 	e := fault.Wrap(fault.Unavailable, err, "ask the controller at %q", c.where)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -42,10 +42,23 @@ func (s schemas) operation(row Row) map[string]any {
 	if params := parameters(row.In); len(params) > 0 {
 		op["parameters"] = params
 	}
-	if hasBody(row.Method) {
+	if row.Role != Anyone {
+		op["security"] = []any{map[string]any{"login": []any{}}}
+	}
+	if hasBody(row.Method) && hasFields(row.In) {
 		op["requestBody"] = map[string]any{"content": content(s.of(row.In))}
 	}
 	return op
+}
+
+// hasFields reports whether anything of t stands in a document.
+func hasFields(t reflect.Type) bool {
+	for f := range t.Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "-" {
+			return true
+		}
+	}
+	return false
 }
 
 func content(schema any) map[string]any {
@@ -91,8 +104,11 @@ func (s schemas) of(t reflect.Type) map[string]any {
 	return map[string]any{"type": "string"}
 }
 
+// SchemaName is what the description calls the schema of a struct.
+func SchemaName(t reflect.Type) string { return strings.ReplaceAll(t.String(), ".", "_") }
+
 func (s schemas) define(t reflect.Type) map[string]any {
-	name := strings.ReplaceAll(t.String(), ".", "_")
+	name := SchemaName(t)
 	ref := map[string]any{"$ref": "#/components/schemas/" + name}
 	if _, ok := s.defs[name]; ok {
 		return ref

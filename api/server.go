@@ -80,13 +80,22 @@ func serve[In, Out any](s *Server, c Call[In, Out], r *http.Request, f func(cont
 		return out, err
 	}
 	if c.Row.Role != Anyone && !identity.May(who.Role, c.Row.Role) {
-		return out, fault.New(fault.Denied, "%s needs the role %s, and %s has %s", c.Row.Name, c.Row.Role, who.Name, who.Role)
+		return out, denied(c.Row, who)
 	}
 	in, err := read[In](c.Row, r)
 	if err != nil {
 		return out, err
 	}
 	return f(r.Context(), who, in)
+}
+
+func denied(row Row, who Who) error {
+	has := string(who.Role)
+	if has == "" {
+		has = "none"
+	}
+	return fault.New(fault.Denied, "%s takes the role %s, and that of %s is %s", row.Name, row.Role, who.Name, has).
+		With("whoever runs the controller gives it: mesh login add NAME --role %s", row.Role)
 }
 
 // read is the call's In from its path, its query, and its body where it has one.
@@ -108,6 +117,9 @@ func read[In any](row Row, r *http.Request) (in In, err error) {
 
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	kind := fault.KindOf(err)
+	if r.Context().Err() != nil {
+		return // whoever asked has gone
+	}
 	if kind == fault.Broken || kind == fault.Unknown {
 		s.log.Error("a call failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}

@@ -12,7 +12,7 @@ import (
 	"noxmesh/internal/fault"
 )
 
-// bodyLimit is what a server reads of a request, and a client of an answer.
+// What a server reads of a request, and a client of an answer.
 var (
 	inLimits  = document.Limits{Bytes: 1 << 20, Depth: 16}  //nolint:gochecknoglobals // a constant struct
 	outLimits = document.Limits{Bytes: 64 << 20, Depth: 32} //nolint:gochecknoglobals // a constant struct

@@ -10,38 +10,77 @@ import (
 )
 
 func (s *shell) builder() *cobra.Command {
-	add := &cobra.Command{
-		Use:     "add NAME",
-		Short:   "Print the token that a builder joins with",
-		Long:    "Print the token that a builder joins with. It works once, and for an hour.\n\n" + term.ExitHelp(),
-		Example: "  mesh builder add forge\n  mesh-builder join TOKEN         on that machine\n  mesh-builder run",
-		Args:    arguments(1, 1),
+	return group("builder", "The builders: what makes artifacts", s.builderAdd(), s.builderList(), s.builderRemove())
+}
+
+func (s *shell) builderAdd() *cobra.Command {
+	return printing[api.TokenOut](&cobra.Command{
+		Use:   "add NAME",
+		Short: "Print the token that a builder joins with",
+		Long: `Print the token that a builder joins with. It works once, and for an hour; the
+builder makes its own keys.`,
+		Example: `  mesh builder add forge
+  mesh-builder join TOKEN   on that machine
+  mesh-builder run`,
+		Args:              arguments(1, 1),
+		ValidArgsFunction: each(),
 		RunE: func(c *cobra.Command, args []string) error {
 			out, err := ask(c.Context(), s, api.BuilderAdd(), api.BuilderIn{Builder: args[0]})
 			if err != nil {
 				return err
 			}
 			s.show(out, func() {
-				s.out.Note("on %s, within %s: mesh-builder join TOKEN && mesh-builder run", out.Name, term.Span(time.Until(out.Expires)))
+				s.out.Note("on %s, within 1 h: mesh-builder join TOKEN && mesh-builder run", out.Name)
 				s.line("%s", out.Token)
 			})
 			return nil
 		},
-	}
-	list := &cobra.Command{
-		Use: "list", Short: "List the builders", Long: "List the builders.\n\n" + term.ExitHelp(), Args: arguments(0, 0),
+	})
+}
+
+func (s *shell) builderList() *cobra.Command {
+	return printing[api.BuildersOut](&cobra.Command{
+		Use:   "list",
+		Short: "List the builders",
+		Args:  arguments(0, 0), ValidArgsFunction: each(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			out, err := ask(c.Context(), s, api.Builders(), api.Nothing{})
 			if err != nil {
 				return err
 			}
-			s.show(out, func() { s.showBuilders(out) })
+			s.show(out, func() { s.showBuilders(out, time.Now()) })
 			return nil
 		},
+	})
+}
+
+func (s *shell) showBuilders(out api.BuildersOut, now time.Time) {
+	t := newTable("BUILDER", "PLATFORM", "VERSION", "LAST SEEN", "ID", "SANDBOX")
+	for _, b := range out.Builders {
+		sandbox := "yes"
+		switch {
+		case b.Sandbox != "":
+			sandbox = "none: " + b.Sandbox
+		case b.LastSeen.IsZero(): // it has not said yet
+			sandbox = ""
+		}
+		t.row(b.Name, b.Platform, b.Version, seen(b.LastSeen, now), b.Builder, firstLine(sandbox))
 	}
-	remove := &cobra.Command{
-		Use: "remove NAME", Short: "Remove a builder: its keys are refused from then on",
-		Long: "Remove a builder: its keys are refused from then on. What it was building is given to another.\n\n" + term.ExitHelp(), Args: arguments(1, 1),
+	s.table(t)
+	if len(out.Builders) == 0 {
+		s.out.Note("no builders yet")
+		s.out.Hint("mesh builder add NAME")
+	}
+}
+
+func (s *shell) builderRemove() *cobra.Command {
+	return printing[api.Nothing](&cobra.Command{
+		Use:               "remove NAME",
+		Short:             "Remove a builder: its keys are refused from then on",
+		Long:              "Remove a builder: its keys are refused from then on. What it was building is\ngiven to another.",
+		Example:           "  mesh builder remove forge",
+		Args:              arguments(1, 1),
+		ValidArgsFunction: each(s.builderNames()),
 		RunE: func(c *cobra.Command, args []string) error {
 			out, err := ask(c.Context(), s, api.BuilderRemove(), api.BuilderIn{Builder: args[0]})
 			if err != nil {
@@ -50,21 +89,36 @@ func (s *shell) builder() *cobra.Command {
 			s.show(out, func() { s.out.Note("builder %s is removed", args[0]) })
 			return nil
 		},
-	}
-	return group("builder", "The builders: what makes artifacts", add, list, remove)
+	})
 }
 
-func (s *shell) showBuilders(out api.BuildersOut) {
-	now, t := time.Now(), newTable("BUILDER", "PLATFORM", "VERSION", "LAST SEEN", "ID", "SANDBOX")
-	for _, b := range out.Builders {
-		seen, sandbox := "never", "yes"
-		if !b.LastSeen.IsZero() {
-			seen = term.Ago(now.Sub(b.LastSeen))
-		}
-		if b.Sandbox != "" {
-			sandbox = "none: " + b.Sandbox
-		}
-		t.row(b.Name, b.Platform, term.Clean(b.Version), seen, b.Builder, term.Clean(firstLine(sandbox)))
-	}
-	s.table(t)
+func (s *shell) version() *cobra.Command {
+	return printing[versions](&cobra.Command{
+		Use:   "version",
+		Short: "The version of this program, and of the controller",
+		Args:  arguments(0, 0), ValidArgsFunction: each(),
+		RunE: func(c *cobra.Command, _ []string) error {
+			v := versions{Mesh: s.Version}
+			out, err := ask(c.Context(), s, api.Version(), api.Nothing{})
+			if err == nil {
+				v.Controller, v.ID = out.Version, out.Mesh
+			}
+			s.show(v, func() {
+				s.line("mesh %s", v.Mesh)
+				if err == nil {
+					s.line("controller %s of mesh %s", term.Clean(v.Controller), term.Clean(v.ID))
+				} else {
+					s.out.Note("no controller: %s", err)
+				}
+			})
+			return nil
+		},
+	})
+}
+
+// versions is what mesh version prints.
+type versions struct {
+	Mesh       string `json:"mesh"`
+	Controller string `json:"controller,omitempty"`
+	ID         string `json:"id,omitempty"` // the mesh's
 }

@@ -1,42 +1,53 @@
 package cli
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"noxmesh/api"
+	"noxmesh/internal/fault"
 	"noxmesh/internal/term"
 	"noxmesh/status"
 )
 
+// mostBuilds is how many builds one answer holds.
+const mostBuilds = 1000
+
 func (s *shell) builds() *cobra.Command {
 	limit := 20
 	c := &cobra.Command{
-		Use:     "builds [MODULE]",
-		Short:   "Past builds, newest first",
-		Long:    "Past builds, newest first: also those that failed, and those that wait for a builder.\n\n" + term.ExitHelp(),
-		Example: "  mesh builds\n  mesh builds site --last 100",
-		Args:    arguments(0, 1),
+		Use:   "builds [MODULE]",
+		Short: "Past builds, newest first",
+		Long: `Past builds, newest first: also those that failed, and those that wait for a
+builder.`,
+		Example: `  mesh builds
+  mesh builds site --last 100`,
+		Args:              arguments(0, 1),
+		ValidArgsFunction: each(s.moduleNames()),
 		RunE: func(c *cobra.Command, args []string) error {
+			if limit < 1 || limit > mostBuilds {
+				return fault.New(fault.Invalid, "--last is %d, want 1 to %d", limit, mostBuilds)
+			}
 			out, err := ask(c.Context(), s, api.Builds(), api.BuildsIn{Module: first(args), Limit: limit})
 			if err != nil {
 				return err
 			}
-			s.show(out, func() { s.showBuilds(out) })
+			s.show(out, func() { s.showBuilds(out, time.Now()) })
 			return nil
 		},
 	}
 	c.Flags().IntVar(&limit, "last", limit, "how many")
-	return c
+	return printing[api.BuildsOut](c)
 }
 
-func (s *shell) showBuilds(out api.BuildsOut) {
+func (s *shell) showBuilds(out api.BuildsOut, now time.Time) {
 	if len(out.Builds) == 0 {
-		s.line("nothing has been built yet")
+		s.out.Note("nothing has been built yet")
 		return
 	}
-	now, t := time.Now(), newTable("BUILD", "MODULE", "COMMIT", "STATE", "VERDICT", "ASKED", "TOOK", "")
+	t := newTable("BUILD", "MODULE", "COMMIT", "STATE", "VERDICT", "ASKED", "TOOK", "")
 	for _, b := range out.Builds {
 		took, words := "", b.Why
 		if !b.Ended.IsZero() && !b.Began.IsZero() {
@@ -48,7 +59,7 @@ func (s *shell) showBuilds(out api.BuildsOut) {
 		if b.Finding != "" {
 			words = "finding: " + b.Finding
 		}
-		t.row(b.Request[:min(12, len(b.Request))], b.Module, status.ShortCommit(b.Commit), b.State, b.Verdict, term.Ago(now.Sub(b.Asked)), took, term.Clean(firstLine(words)))
+		t.row(short(b.Request), b.Module, status.ShortCommit(b.Commit), b.State, b.Verdict, term.Ago(now.Sub(b.Asked)), took, firstLine(words))
 	}
 	s.table(t)
 }
@@ -56,44 +67,48 @@ func (s *shell) showBuilds(out api.BuildsOut) {
 func (s *shell) logs() *cobra.Command {
 	follow := false
 	c := &cobra.Command{
-		Use:     "logs BUILD",
-		Short:   "A build's log",
-		Long:    "A build's log, by the build or its request as mesh builds shows them, or the beginning of either.\n\n" + term.ExitHelp(),
-		Example: "  mesh logs 5b1e09c2\n  mesh logs 5b1e09c2 -f",
-		Args:    arguments(1, 1),
+		Use:   "logs BUILD",
+		Short: "A build's log",
+		Long: `A build's log, by its id as mesh builds shows it, or by its digest, or by the
+beginning of either.`,
+		Example: `  mesh logs 5b1e09c2
+  mesh logs 5b1e09c2 -f`,
+		Args:              arguments(1, 1),
+		ValidArgsFunction: each(s.buildIDs()),
 		RunE: func(c *cobra.Command, args []string) error {
-			return s.showLog(c, args[0], follow)
+			return s.showLog(c.Context(), args[0], follow)
 		},
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the build has ended")
-	return c
+	return printing[api.LogOut](c)
 }
 
-func (s *shell) showLog(c *cobra.Command, build string, follow bool) error {
+func (s *shell) showLog(ctx context.Context, build string, follow bool) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	in := api.LogIn{Build: build}
 	for {
-		out, err := ask(c.Context(), s, api.Log(), in)
+		out, err := ask(ctx, s, api.Log(), in)
 		if err != nil {
 			return err
 		}
-		if s.out.JSON && (!follow || out.Complete) {
-			return s.out.Result(out)
-		}
-		if !s.out.JSON {
+		last := !follow || out.Complete
+		switch {
+		case !s.out.JSON: // piece by piece
 			if err := s.out.Printf("%s", term.CleanText(out.Text)); err != nil {
 				return err
 			}
 			in.Offset = out.Offset + int64(len(out.Text))
+		case last: // the whole, once
+			return s.out.Result(out)
 		}
-		if !follow || out.Complete {
+		if last {
 			return nil
 		}
 		select {
 		case <-tick.C:
-		case <-c.Context().Done():
-			return c.Context().Err()
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

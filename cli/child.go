@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
@@ -32,8 +32,12 @@ const (
 	restartMax = 5 * time.Second
 	// A program is asked to end, and ended after this long.
 	endLimit = 10 * time.Second
-	// How often a switched-off node is looked at.
+	// How often it is looked whether a node is switched off or on.
 	offEvery = 100 * time.Millisecond
+	// A program that ends this often in a row, each time within restartMax, can't start.
+	tooOften = 3
+	// How much of a log is read for its last words.
+	lastWords = 8 << 10
 )
 
 func (d *dev) controllerChild() child {
@@ -87,48 +91,58 @@ func (d *dev) once(ctx context.Context, program string, args ...string) error {
 	}
 	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
 	if err != nil {
-		return said(program, string(out), err)
+		says, hint := wordsOf(program, string(out))
+		if says == "" {
+			says = err.Error()
+		}
+		return fault.New(fault.Unavailable, "%s %s: %s", program, args[0], says).With("%s", hint)
 	}
 	return nil
 }
 
-// said is a program's own words for why it ended, as an error of ours.
-func said(program, out string, err error) error {
-	e := fault.Wrap(fault.Unavailable, err, "%s", program)
-	for line := range strings.SplitSeq(strings.TrimSpace(out), "\n") {
-		words := strings.TrimPrefix(line, program+": ")
-		if hint, ok := strings.CutPrefix(words, "hint: "); ok {
-			e.Hint = hint
-		} else if words != "" {
-			e.Err = errors.New(words)
+// wordsOf is the last thing that a program said, and its hint.
+func wordsOf(program, log string) (says, hint string) {
+	lines := strings.Split(strings.TrimSpace(log), "\n")
+	for i := len(lines) - 1; i >= 0 && says == ""; i-- {
+		line := strings.TrimPrefix(lines[i], program+": ")
+		if h, ok := strings.CutPrefix(line, "hint: "); ok {
+			hint = h
+			continue
 		}
+		says = line
 	}
-	return e
+	return says, hint
 }
 
-// keep runs the child, and again when it ends, until ctx does.
+// keep runs the child, and again when it ends, until ctx does. It says why the
+// child ended, and goes on trying: only a controller that could not be started
+// at all ends the whole.
 func (d *dev) keep(ctx context.Context, c child) error {
-	wait := restartMin
+	wait, inRow := restartMin, 0
 	for {
-		if err := d.whileOff(ctx, c); err != nil {
+		if err := whileOff(ctx, c); err != nil {
 			return err
 		}
 		began := time.Now()
-		err := d.runOnce(ctx, c)
-		if ctx.Err() != nil {
+		from := d.logSize(c)
+		err := d.attempt(ctx, c)
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
-		}
-		if fault.KindOf(err) == fault.NotFound {
+		case fault.KindOf(err) == fault.NotFound:
 			return err
-		}
-		if c.off != "" && exists(c.off) {
+		case c.isOff():
 			d.out.Note("%s is switched off", c.name)
+			wait, inRow = restartMin, 0
 			continue
 		}
-		if time.Since(began) > restartMax {
-			wait = restartMin
+		inRow++
+		if time.Since(began) > restartMax || killed(err) {
+			wait, inRow = restartMin, 1
 		}
-		d.out.Note("%s ended (%v) and is started again; its log is %s", c.name, err, d.path("log", c.name+".log"))
+		if err := d.explain(c, err, from, inRow); err != nil {
+			return err
+		}
 		select {
 		case <-time.After(wait):
 			wait = min(2*wait, restartMax)
@@ -138,13 +152,52 @@ func (d *dev) keep(ctx context.Context, c child) error {
 	}
 }
 
-func (d *dev) whileOff(ctx context.Context, c child) error {
-	if c.off == "" {
+// explain says that a child ended: at first that it did, then why, and then
+// nothing more until it has run for a while.
+func (d *dev) explain(c child, ended error, from int64, inRow int) error {
+	reason := "exit status 0"
+	if ended != nil {
+		reason = ended.Error()
+	}
+	if inRow == 1 {
+		d.out.Note("%s ended (%s) and is started again; its log is %s", c.name, reason, d.logPath(c))
+	}
+	if inRow != tooOften {
 		return nil
 	}
+	says, hint := wordsOf(c.program, d.logFrom(c, from))
+	if says == "" {
+		says = reason
+	}
+	why := fault.New(fault.Unavailable, "%s has ended %d times in a row as soon as it was started: %s", c.name, inRow, says).With("%s", hint)
+	if hint == "" {
+		why = why.With("its log is %s", d.logPath(c))
+	}
+	if c.name == controllerName && !d.up.Load() {
+		return why
+	}
+	d.out.Note("%s", why)
+	d.out.Hint("%s", why.Hint)
+	return nil
+}
+
+// killed reports whether somebody else ended the process: that says nothing of
+// whether it can start.
+func killed(err error) bool {
+	var e *exec.ExitError
+	if !errors.As(err, &e) {
+		return false
+	}
+	status, ok := e.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled()
+}
+
+func (c child) isOff() bool { return c.off != "" && exists(c.off) }
+
+func whileOff(ctx context.Context, c child) error {
 	tick := time.NewTicker(offEvery)
 	defer tick.Stop()
-	for exists(c.off) {
+	for c.isOff() {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -154,16 +207,41 @@ func (d *dev) whileOff(ctx context.Context, c child) error {
 	return nil
 }
 
-// runOnce runs the child once. It ends with this program, also where that is
-// killed: the kernel sends the signal when the thread that started it ends.
-func (d *dev) runOnce(ctx context.Context, c child) error {
+// attempt runs the child once, and ends it when it is switched off.
+func (d *dev) attempt(ctx context.Context, c child) error {
+	ctx, end := context.WithCancel(ctx)
+	var group errgroup.Group
+	group.Go(func() error {
+		defer end()
+		return d.process(ctx, c)
+	})
+	group.Go(func() error {
+		tick := time.NewTicker(offEvery)
+		defer tick.Stop()
+		for !c.isOff() {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		end()
+		return nil
+	})
+	return group.Wait()
+}
+
+// process is the child from its start to its end. It ends with this program,
+// also where that is killed: the kernel sends the signal when the thread that
+// started it ends.
+func (d *dev) process(ctx context.Context, c child) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	path, err := d.program(c.program)
 	if err != nil {
 		return err
 	}
-	log, err := os.OpenFile(d.path("log", c.name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(d.logPath(c), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, err, "open the log of %s", c.name)
 	}
@@ -177,58 +255,37 @@ func (d *dev) runOnce(ctx context.Context, c child) error {
 		return fault.Wrap(fault.Unavailable, err, "start %s", c.name)
 	}
 	pid := []byte(strconv.Itoa(cmd.Process.Pid))
-	if err := os.WriteFile(d.path("log", c.name+".pid"), pid, 0o600); err != nil {
+	if err := os.WriteFile(d.pidPath(c.name), pid, 0o600); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), cmd.Wait())
 	}
-	return cmd.Wait()
+	err = cmd.Wait()
+	return errors.Join(err, os.Remove(d.pidPath(c.name)))
 }
 
-func (d *dev) stop() *cobra.Command {
-	return &cobra.Command{
-		Use: "stop NODE", Short: "Switch a node of this mesh dev off", Long: "Switch a node of this mesh dev off, as if its machine were.", Args: arguments(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error { return d.switchNode(args[0], d.switchOff) },
-	}
-}
+func (d *dev) logPath(c child) string { return d.path("log", c.name+".log") }
 
-func (d *dev) start() *cobra.Command {
-	return &cobra.Command{
-		Use: "start NODE", Short: "Switch a node of this mesh dev on again", Long: "Switch a node of this mesh dev on again.", Args: arguments(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return d.switchNode(args[0], func(name string) error {
-				err := os.Remove(d.path("off", name))
-				if errors.Is(err, os.ErrNotExist) {
-					return fault.New(fault.Conflict, "%s is not switched off", name)
-				}
-				return err
-			})
-		},
-	}
-}
+func (d *dev) pidPath(name string) string { return d.path("log", name+".pid") }
 
-func (d *dev) switchNode(name string, do func(string) error) error {
-	if name != filepath.Base(name) || !exists(d.path("nodes", name)) {
-		return fault.New(fault.NotFound, "no node %q in %q", name, d.path("nodes")).With("mesh node list shows them; --dir says where the mesh dev is")
-	}
-	return do(name)
-}
-
-func (d *dev) switchOff(name string) error {
-	if err := os.WriteFile(d.path("off", name), nil, 0o600); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "switch %s off", name)
-	}
-	text, err := os.ReadFile(d.path("log", name+".pid"))
+func (d *dev) logSize(c child) int64 {
+	info, err := os.Stat(d.logPath(c))
 	if err != nil {
-		return fault.Wrap(fault.NotFound, err, "find the host of %s", name).With("is mesh dev running?")
+		return 0
 	}
-	pid, err := strconv.Atoi(string(text))
-	if err != nil || !isHost(pid) {
-		return nil //nolint:nilerr // no host of ours runs, which is what was asked for
-	}
-	return syscall.Kill(pid, syscall.SIGTERM)
+	return info.Size()
 }
 
-// isHost reports whether the process is a mesh-host: a number may have gone to another.
-func isHost(pid int) bool {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	return err == nil && strings.TrimSpace(string(text)) == "mesh-host"
+// logFrom is what a child has written to its log since it was this long, or
+// the end of it.
+func (d *dev) logFrom(c child, from int64) string {
+	f, err := os.Open(d.logPath(c))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	from = max(from, d.logSize(c)-lastWords)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, lastWords))
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }

@@ -7,7 +7,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,14 +21,22 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
-	"noxmesh/internal/term"
 )
 
-// devFolder is where mesh dev keeps everything, in the folder that it is started in.
-const devFolder = "mesh-dev"
+const (
+	// devFolder is where mesh dev keeps everything, in the folder that it is started in.
+	devFolder = "mesh-dev"
+	// loopback is the only address that a mesh dev is reached by.
+	loopback = "127.0.0.1"
+	// The kernel takes no longer path for a unix socket.
+	longestSocket = 107
+	// More hosts than this is no trial on one machine.
+	mostHosts = 100
+	// So many nodes has a mesh dev that is told nothing.
+	usualHosts = 3
 
-// loopback is the only address that a mesh dev is reached by.
-const loopback = "127.0.0.1"
+	controllerName = "controller"
+)
 
 // dev is a whole mesh on this machine, as child processes.
 type dev struct {
@@ -38,6 +49,7 @@ type dev struct {
 	sshKey, knownHosts string
 	ports              devPorts
 	client             *api.Client
+	up                 atomic.Bool // the controller has answered
 }
 
 // devPorts are chosen once and kept: hosts have pinned them when they joined.
@@ -51,26 +63,34 @@ func (s *shell) dev() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dev",
 		Short: "A whole mesh on this machine, to try it",
-		Long: `Start a controller, a builder and some hosts on this machine, with all their data in one folder. Each host is confined to
-a folder of its own, NODES/node1 and so on, as if that were its machine. Stop it with ctrl-C; started again in the same
+		Long: `Start a controller, a builder and some hosts on this machine, with all their data
+in one folder. Each host is confined to a folder of its own, nodes/node1 and so
+on, as if that were its machine. Stop it with ctrl-C; started again in the same
 folder, it goes on where it left off.
 
-While it runs, "mesh" in this folder talks to it.
-
-` + term.ExitHelp(),
-		Example: "  mesh dev\n  mesh dev --hosts 5 --dir /tmp/try\n  mesh dev stop node2             switch a node off\n  mesh dev start node2            and on again",
-		Args:    arguments(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return d.run(c.Context()) },
+While it runs, mesh talks to it from the folder that it was started in.`,
+		Example: `  mesh dev
+  mesh dev --hosts 5 --dir /tmp/try
+  mesh dev stop node2       switch a node off
+  mesh dev start node2      and on again`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: each(),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return noCommand(c, args[0])
+			}
+			return d.run(c.Context(), c.Flags().Changed("hosts"))
+		},
 	}
 	c.PersistentFlags().StringVar(&d.dir, "dir", devFolder, "the `folder` that everything is kept in")
-	c.Flags().IntVar(&d.hosts, "hosts", 3, "how many nodes")
+	c.Flags().IntVar(&d.hosts, "hosts", usualHosts, "how many nodes; as many as before where it is not given")
 	c.Flags().DurationVar(&d.every, "every", 2*time.Second, "how often each source is looked at")
 	c.Flags().DurationVar(&d.drift, "drift", 10*time.Second, "how often each host looks for drift")
-	c.Flags().StringVar(&d.sshKey, "ssh-key", "", "the private key's `file` that repositories over ssh are read with")
-	c.Flags().StringVar(&d.knownHosts, "known-hosts", "", "the `file` of the forges' host keys, for ssh")
 	c.Flags().StringSliceVar(&d.folders, "file-folder", nil, "a `folder` of this machine that repositories may be read from")
+	c.Flags().StringVar(&d.sshKey, "ssh-key", "", "the private key that repositories over ssh are read with, a `file`")
+	c.Flags().StringVar(&d.knownHosts, "known-hosts", "", "the host keys of the forges that are read over ssh, a `file`")
 	c.AddCommand(d.stop(), d.start())
-	return c
+	return printing[devUp](c)
 }
 
 func (d *dev) path(parts ...string) string {
@@ -79,20 +99,30 @@ func (d *dev) path(parts ...string) string {
 
 // run starts everything in the order in which one thing needs another, and
 // keeps it running until ctx ends.
-func (d *dev) run(ctx context.Context) error {
-	if d.hosts < 0 || d.hosts > 100 {
-		return fault.New(fault.Invalid, "--hosts is %d, want 0 to 100", d.hosts)
+func (d *dev) run(ctx context.Context, hostsGiven bool) error {
+	if d.hosts < 0 || d.hosts > mostHosts {
+		return fault.New(fault.Invalid, "--hosts is %d, want 0 to %d", d.hosts, mostHosts)
 	}
 	lock, err := d.prepare(ctx)
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return d.keep(ctx, d.controllerChild()) })
-	group.Go(func() error { return d.bringUp(ctx, group) })
+	if !hostsGiven {
+		before, err := d.nodes()
+		if err != nil {
+			return err
+		}
+		if len(before) > 0 {
+			d.hosts = min(len(before), mostHosts)
+		}
+	}
+	group, all := errgroup.WithContext(ctx)
+	group.Go(func() error { return d.keep(all, d.controllerChild()) })
+	group.Go(func() error { return d.bringUp(all, group) })
 	err = group.Wait()
-	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
+	d.out.Done()
+	if ctx.Err() != nil {
 		d.out.Note("stopped; \"mesh dev\" goes on from %s", d.dir)
 		return nil
 	}
@@ -101,14 +131,8 @@ func (d *dev) run(ctx context.Context) error {
 
 // prepare makes the folder, takes its lock and chooses the ports.
 func (d *dev) prepare(ctx context.Context) (*os.File, error) {
-	var err error
-	if d.dir, err = filepath.Abs(d.dir); err != nil {
-		return nil, fault.Wrap(fault.Invalid, err, "find the folder %q", d.dir)
-	}
-	for i, f := range d.folders {
-		if d.folders[i], err = filepath.Abs(f); err != nil {
-			return nil, fault.Wrap(fault.Invalid, err, "find the folder %q", f)
-		}
+	if err := d.findFolders(); err != nil {
+		return nil, err
 	}
 	for _, p := range []string{d.path("log"), d.path("nodes"), d.path("off")} {
 		if err := os.MkdirAll(p, 0o700); err != nil {
@@ -121,26 +145,56 @@ func (d *dev) prepare(ctx context.Context) (*os.File, error) {
 	}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		lock.Close()
-		return nil, fault.Wrap(fault.Conflict, err, "another mesh dev uses %q", d.dir).With("stop it, or give this one a folder of its own with --dir")
+		return nil, fault.New(fault.Conflict, "another mesh dev uses %q", d.dir).With("stop it, or give this one a folder of its own with --dir")
 	}
 	if err := d.choosePorts(ctx); err != nil {
 		lock.Close()
 		return nil, err
 	}
-	d.client = api.OverSocket(d.path("controller", "controller.sock"))
+	d.client = api.OverSocket(d.socket())
 	return lock, nil
 }
 
+// findFolders makes every path that was given absolute: the children are told of them.
+func (d *dev) findFolders() error {
+	paths := []*string{&d.dir, &d.sshKey, &d.knownHosts}
+	for i := range d.folders {
+		paths = append(paths, &d.folders[i])
+	}
+	for _, p := range paths {
+		if *p == "" {
+			continue
+		}
+		whole, err := filepath.Abs(*p)
+		if err != nil {
+			return fault.Wrap(fault.Invalid, err, "find %q", *p)
+		}
+		*p = whole
+	}
+	if s := d.socket(); len(s) > longestSocket {
+		return fault.New(fault.Invalid, "%q is %d characters long, and the path of a socket has at most %d", s, len(s), longestSocket).
+			With("give mesh dev a folder with a shorter path: --dir")
+	}
+	return nil
+}
+
+func (d *dev) socket() string { return d.path("controller", "controller.sock") }
+
 func (d *dev) choosePorts(ctx context.Context) error {
 	data, err := os.ReadFile(d.path("ports.json"))
-	if err == nil {
+	switch {
+	case err == nil:
 		d.ports, err = document.Decode[devPorts](d.path("ports.json"), data, document.Limits{Bytes: 1 << 10, Depth: 2})
-		return err
+		if err != nil {
+			return err
+		}
+		return errors.Join(d.portIsFree(ctx, d.ports.API), d.portIsFree(ctx, d.ports.Broker))
+	case !errors.Is(err, os.ErrNotExist):
+		return fault.Wrap(fault.Unavailable, err, "read the kept ports")
 	}
 	var listeners [2]net.Listener // both at once, or they might be one
 	for i := range listeners {
-		var lc net.ListenConfig
-		if listeners[i], err = lc.Listen(ctx, "tcp", net.JoinHostPort(loopback, "0")); err != nil {
+		if listeners[i], err = listen(ctx, 0); err != nil {
 			return fault.Wrap(fault.Unavailable, err, "find a free port")
 		}
 		defer listeners[i].Close()
@@ -150,10 +204,47 @@ func (d *dev) choosePorts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := effect.Do("cli.dev.ports", func() error { return os.WriteFile(d.path("ports.json"), b, 0o600) }); err != nil {
+	err = effect.Do("cli.dev.ports", func() error {
+		if err := os.WriteFile(d.path("ports.json.new"), b, 0o600); err != nil {
+			return err
+		}
+		return os.Rename(d.path("ports.json.new"), d.path("ports.json"))
+	})
+	if err != nil {
 		return fault.Wrap(fault.Unavailable, err, "keep the ports")
 	}
 	return nil
+}
+
+// portIsFree waits until a port of this mesh dev is free: the programs of one
+// that was killed may still be ending.
+func (d *dev) portIsFree(ctx context.Context, port int) error {
+	tick := time.NewTicker(offEvery)
+	defer tick.Stop()
+	deadline := time.Now().Add(endLimit)
+	for {
+		l, err := listen(ctx, port)
+		switch {
+		case err == nil:
+			return l.Close()
+		case !errors.Is(err, syscall.EADDRINUSE):
+			return fault.Wrap(fault.Unavailable, err, "try port %d", port)
+		case time.Now().After(deadline):
+			return fault.New(fault.Conflict, "port %d, which this mesh dev's nodes know it by, is used by another program", port).
+				With("end that program (ss -ltnp 'sport = :%d' names it), or start afresh in another folder with --dir", port)
+		}
+		d.out.Progress("waiting for port %d", port)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func listen(ctx context.Context, port int) (net.Listener, error) {
+	var lc net.ListenConfig
+	return lc.Listen(ctx, "tcp", at(port))
 }
 
 func portOf(l net.Listener) int {
@@ -165,93 +256,24 @@ func portOf(l net.Listener) int {
 
 func at(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
-// bringUp lets the builder and the hosts join, where they have not, and starts them.
-func (d *dev) bringUp(ctx context.Context, group *errgroup.Group) error {
-	if err := d.controllerAnswers(ctx); err != nil {
-		return err
-	}
-	if err := d.joinBuilder(ctx); err != nil {
-		return err
-	}
-	group.Go(func() error { return d.keep(ctx, d.builderChild()) })
-	for i := range d.hosts {
-		name := fmt.Sprintf("node%d", i+1)
-		if err := d.joinHost(ctx, name); err != nil {
-			return err
-		}
-		group.Go(func() error { return d.keep(ctx, d.hostChild(name)) })
-	}
-	d.tell()
-	return nil
-}
+func nodeName(i int) string { return fmt.Sprintf("node%d", i+1) }
 
-// controllerAnswers waits until the controller does.
-func (d *dev) controllerAnswers(ctx context.Context) error {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if _, err := api.Do(ctx, d.client, api.Version(), api.Nothing{}); err == nil {
-			return nil
-		}
-		d.out.Progress("starting the controller")
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (d *dev) joinBuilder(ctx context.Context) error {
-	if exists(d.path("builder", "joined.json")) {
-		return nil
-	}
-	t, err := api.Do(ctx, d.client, api.BuilderAdd(), api.BuilderIn{Builder: "builder"})
+// nodes is the nodes that the folder has, in their order.
+func (d *dev) nodes() ([]string, error) {
+	entries, err := os.ReadDir(d.path("nodes"))
 	if err != nil {
-		return err
+		return nil, fault.Wrap(fault.Unavailable, err, "look for nodes")
 	}
-	return d.once(ctx, "mesh-builder", "join", "--state", d.path("builder"), t.Token)
-}
-
-// joinHost lets a host join. A host that was killed while it joined, so that
-// only the controller knows of it, is another node now.
-func (d *dev) joinHost(ctx context.Context, name string) error {
-	root := d.path("nodes", name)
-	if exists(filepath.Join(root, "var/lib/mesh-host/joined")) {
-		return nil
-	}
-	if err := os.MkdirAll(root, 0o755); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "make the folder of %s", name)
-	}
-	known, err := api.Do(ctx, d.client, api.NodeShow(), api.NodeIn{Node: name})
-	if err == nil && !known.JoinedAt.IsZero() {
-		if _, err := api.Do(ctx, d.client, api.NodeRemove(), api.NodeIn{Node: name}); err != nil {
-			return err
+	var names []string
+	for i := range mostHosts {
+		if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == nodeName(i) }) {
+			names = append(names, nodeName(i))
 		}
 	}
-	t, err := api.Do(ctx, d.client, api.NodeAdd(), api.NodeAddIn{Node: name})
-	if err != nil {
-		return err
-	}
-	return d.once(ctx, "mesh-host", "join", "--root", root, t.Token)
+	return names, nil
 }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// tell says where everything is and what to type next.
-func (d *dev) tell() {
-	d.out.Done()
-	d.line("a mesh runs on this machine: a controller, a builder, %d nodes", d.hosts)
-	d.line("  nodes        %s", d.path("nodes"))
-	d.line("  logs         %s", d.path("log"))
-	d.line("  controller   %s", d.path("controller", "controller.sock"))
-	d.line("in another terminal, in this folder:")
-	d.line("  mesh module add NAME REPOSITORY    a repository with module.json at its root")
-	d.line("  mesh assign NAME node1")
-	d.line("  mesh policy NAME auto")
-	d.line("  mesh status")
-	d.line("ctrl-C stops it")
 }

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"context"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,31 +13,62 @@ import (
 	"noxmesh/identity"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
-	"noxmesh/internal/term"
 )
+
+// A login is a line of a few hundred bytes.
+const loginLimit = 64 << 10
 
 func (s *shell) login() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "login LOGIN",
 		Short: "Keep a login for a controller on another machine",
-		Long: `Keep a login for a controller on another machine, in ~/.config/mesh/login. Whoever runs the controller makes it with
-"mesh login add NAME". On the controller's own machine none is needed.
-` + term.ExitHelp(),
-		Example: "  mesh login add anna --role viewer    on the controller's machine\n  mesh login mesh-login-1.…            on anna's",
-		Args:    arguments(1, 1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if _, err := identity.ParseLogin(args[0]); err != nil {
+		Long: `Keep a login for a controller on another machine, in ~/.config/mesh/login, once
+that controller has taken it. Whoever runs the controller makes it with "mesh
+login add NAME". On the controller's own machine none is needed. With "-" the
+login is read from standard input, so that it stands in no list of processes.`,
+		Example: `  mesh login add anna --role viewer    on the controller's machine
+  mesh login mesh-login-1.…            on anna's
+  mesh login - < login.txt`,
+		Args:              arguments(1, 1),
+		ValidArgsFunction: each(),
+		RunE: func(c *cobra.Command, args []string) error {
+			text, err := s.loginText(args[0])
+			if err != nil {
 				return err
 			}
-			if err := s.keepLogin(args[0]); err != nil {
-				return err
-			}
-			s.show(api.Nothing{}, func() { s.out.Note("the login is kept in %s", s.loginPath()) })
-			return nil
+			return s.tryLogin(c.Context(), text)
 		},
 	}
 	c.AddCommand(s.loginAdd())
-	return c
+	return printing[api.VersionOut](c)
+}
+
+func (s *shell) loginText(given string) (string, error) {
+	if given != "-" {
+		return given, nil
+	}
+	text, err := io.ReadAll(io.LimitReader(s.Stdin, loginLimit))
+	if err != nil {
+		return "", fault.Wrap(fault.Unavailable, err, "read the login from standard input")
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// tryLogin keeps a login that its controller takes.
+func (s *shell) tryLogin(ctx context.Context, text string) error {
+	l, err := identity.ParseLogin(text)
+	if err != nil {
+		return err
+	}
+	out, err := api.Do(ctx, api.OverTLS(l), api.Version(), api.Nothing{})
+	if err != nil {
+		return fault.Add(err, "try the login")
+	}
+	if err := s.keepLogin(text); err != nil {
+		return err
+	}
+	s.show(out, func() { s.out.Note("the login for mesh %s at %s is kept in %s", out.Mesh, l.URL, s.loginPath()) })
+	return nil
 }
 
 func (s *shell) keepLogin(text string) error {
@@ -43,7 +77,11 @@ func (s *shell) keepLogin(text string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
-		return os.WriteFile(path, []byte(text+"\n"), 0o600)
+		beside := path + ".new"
+		if err := os.WriteFile(beside, []byte(text+"\n"), 0o600); err != nil {
+			return err
+		}
+		return os.Rename(beside, path)
 	})
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, err, "keep the login")
@@ -54,11 +92,12 @@ func (s *shell) keepLogin(text string) error {
 func (s *shell) loginAdd() *cobra.Command {
 	role := string(identity.Viewer)
 	c := &cobra.Command{
-		Use:     "add NAME",
-		Short:   "Make a login for a person, shown once",
-		Long:    "Make a login for a person, shown once. A viewer asks; an operator also decides.\n\n" + term.ExitHelp(),
-		Example: "  mesh login add anna --role operator",
-		Args:    arguments(1, 1),
+		Use:               "add NAME",
+		Short:             "Make a login for a person, shown once",
+		Long:              "Make a login for a person, shown once. A viewer asks; an operator also decides.",
+		Example:           "  mesh login add anna --role operator",
+		Args:              arguments(1, 1),
+		ValidArgsFunction: each(),
 		RunE: func(c *cobra.Command, args []string) error {
 			out, err := ask(c.Context(), s, api.LoginAdd(), api.LoginAddIn{Name: args[0], Role: role})
 			if err != nil {
@@ -72,35 +111,6 @@ func (s *shell) loginAdd() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&role, "role", role, "viewer or operator")
-	return c
-}
-
-func (s *shell) version() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "The version of this program, and of the controller where one answers",
-		Long:  "The version of this program, and of the controller where one answers.\n\n" + term.ExitHelp(),
-		Args:  arguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			v := versions{Mesh: s.Version}
-			if out, err := ask(c.Context(), s, api.Version(), api.Nothing{}); err == nil {
-				v.Controller, v.ID = out.Version, out.Mesh
-			} else if fault.KindOf(err) != fault.NotFound && fault.KindOf(err) != fault.Unavailable {
-				return err
-			}
-			s.show(v, func() {
-				s.line("mesh %s", v.Mesh)
-				if v.Controller != "" {
-					s.line("controller %s of mesh %s", v.Controller, v.ID)
-				}
-			})
-			return nil
-		},
-	}
-}
-
-type versions struct {
-	Mesh       string `json:"mesh"`
-	Controller string `json:"controller,omitempty"`
-	ID         string `json:"id,omitempty"` // the mesh's
+	s.completes(c, "role", oneOf("viewer", "operator"))
+	return printing[api.LoginOut](c)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"noxmesh/api"
-	"noxmesh/internal/term"
 )
 
 const (
@@ -17,6 +16,8 @@ const (
 
 func (s *shell) waitForReceipts(c *cobra.Command, in api.PushIn, wait time.Duration) error {
 	deadline := time.Now().Add(wait)
+	behind := in.Behind
+	was := map[string]api.Pushed{} // as the first answer had it, before anything was sent
 	for {
 		left := max(time.Until(deadline), 0)
 		in.Wait = int64(min(left, oneWait) / time.Millisecond)
@@ -26,15 +27,20 @@ func (s *shell) waitForReceipts(c *cobra.Command, in api.PushIn, wait time.Durat
 		}
 		missing := 0
 		in.Nodes, in.Behind = nil, false // from now on just those
-		for _, n := range out.Nodes {
+		for i, n := range out.Nodes {
+			if before, ok := was[n.Node]; ok {
+				out.Nodes[i].Behind = before.Behind
+			} else {
+				was[n.Node] = n
+			}
 			in.Nodes = append(in.Nodes, n.Node)
 			if !n.Accepted && n.Why != nothingWanted {
 				missing++
 			}
 		}
-		if missing == 0 || time.Until(deadline) <= 0 || len(out.Nodes) == 0 {
+		if missing == 0 || time.Until(deadline) <= 0 {
 			s.late = missing > 0
-			s.show(out, func() { s.showPushed(out) })
+			s.show(out, func() { s.showPushed(out, behind) })
 			return nil
 		}
 		s.out.Progress("waiting for %d receipts", missing)
@@ -44,24 +50,24 @@ func (s *shell) waitForReceipts(c *cobra.Command, in api.PushIn, wait time.Durat
 // nothingWanted is the controller's word for a node that has nothing to accept.
 const nothingWanted = "nothing is wanted of it"
 
-func (s *shell) showPushed(out api.PushOut) {
-	if len(out.Nodes) == 0 {
+func (s *shell) showPushed(out api.PushOut, behind bool) {
+	switch {
+	case len(out.Nodes) > 0:
+	case behind:
 		s.out.Note("no node is behind")
-		return
+	default:
+		s.out.Note("no nodes yet")
 	}
 	now, t := time.Now(), newTable("NODE", "WAS", "RECEIPT", "LAST SEEN")
 	for _, n := range out.Nodes {
-		was, receipt, seen := string(n.Behind), "accepted", "never"
+		was, receipt := string(n.Behind), "accepted"
 		if was == "" {
 			was = "not behind"
 		}
 		if !n.Accepted {
 			receipt = n.Why
 		}
-		if !n.LastSeen.IsZero() {
-			seen = term.Ago(now.Sub(n.LastSeen))
-		}
-		t.row(n.Name, was, term.Clean(receipt), seen)
+		t.row(n.Name, was, receipt, seen(n.LastSeen, now))
 	}
 	s.table(t)
 }

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,60 +16,87 @@ import (
 )
 
 func (s *shell) status() *cobra.Command {
-	return &cobra.Command{
+	return printing[api.StatusOut](&cobra.Command{
 		Use:   "status [MODULE|NODE]",
 		Short: "Did it go out? Every module and every node, or one",
-		Long: `One line a module: what source exists, what was built from it, whether it is fit, on how many nodes it is declared,
-and on how many it is applied, which each of them has read back and signed.
+		Long: `One line a module: what source exists, what was built from it, whether it is fit,
+on how many nodes it is declared, and on how many it is applied, which each of
+them has read back and signed.
 
-A node is "never told" when nobody has asked it to be anything, and "out of date" when it was sent something and would
-now be sent something else: mesh push --behind acts on just these. What cannot be worked out is in mesh plan.
-` + term.ExitHelp(),
-		Example: "  mesh status\n  mesh status site\n  mesh status laptop -o json",
-		Args:    arguments(0, 1),
+A node is "never told" when nobody has asked it to be anything, and "out of
+date" when it was sent something and would now be sent something else: mesh push
+--behind acts on just these. What cannot be worked out is in mesh plan.
+
+A name that both a module and a node have is the module's.`,
+		Example: `  mesh status
+  mesh status site
+  mesh status laptop -o json`,
+		Args:              arguments(0, 1),
+		ValidArgsFunction: each(both(s.moduleNames(), s.nodeNames())),
 		RunE: func(c *cobra.Command, args []string) error {
-			st, err := s.askStatus(c, args)
+			st, ofNode, err := s.askStatus(c, args)
 			if err != nil {
 				return err
 			}
-			s.bad = st.Unwell != nil || st.Recovering != ""
 			for _, m := range st.Modules {
 				s.bad = s.bad || m.Bad()
 			}
 			for _, n := range st.Nodes {
 				s.bad = s.bad || n.Bad()
 			}
-			s.show(st, func() { s.showStatus(st, len(args) == 1) })
+			s.show(st, func() {
+				if ofNode { // where else its modules are is another question
+					st = onlyOn(st)
+				}
+				s.showStatus(st, len(args) == 1)
+			})
 			return nil
 		},
-	}
+	})
 }
 
 // askStatus asks about everything, or about the module or else the node of that name.
-func (s *shell) askStatus(c *cobra.Command, args []string) (status.Status, error) {
+func (s *shell) askStatus(c *cobra.Command, args []string) (st status.Status, ofNode bool, err error) {
 	if len(args) == 0 {
-		return ask(c.Context(), s, api.Status(), api.StatusIn{})
+		st, err = ask(c.Context(), s, api.Status(), api.StatusIn{})
+		return st, false, err
 	}
-	st, err := ask(c.Context(), s, api.Status(), api.StatusIn{Module: args[0]})
+	st, err = ask(c.Context(), s, api.Status(), api.StatusIn{Module: args[0]})
 	if fault.KindOf(err) != fault.NotFound {
-		return st, err
+		return st, false, err
 	}
-	ofNode, e := ask(c.Context(), s, api.Status(), api.StatusIn{Node: args[0]})
-	if fault.KindOf(e) == fault.NotFound {
-		return st, fault.New(fault.NotFound, "no module and no node %q", args[0]).With("mesh status shows all of them")
+	st, e := ask(c.Context(), s, api.Status(), api.StatusIn{Node: args[0]})
+	if fault.KindOf(e) != fault.NotFound {
+		return st, true, e
 	}
-	return ofNode, e
+	none := fault.New(fault.NotFound, "there is no module and no node %q", args[0]).With("mesh status shows all of them")
+	for _, e := range []error{err, e} { // either may know a name that is near
+		if hint := fault.HintOf(e); hint != "" {
+			none.Hint = hint
+		}
+	}
+	return st, false, none
+}
+
+// onlyOn is the status of nodes without what their modules are on others.
+func onlyOn(st status.Status) status.Status {
+	st.Modules = slices.Clone(st.Modules)
+	for i := range st.Modules {
+		m := &st.Modules[i]
+		m.Nodes = slices.DeleteFunc(slices.Clone(m.Nodes), func(on status.On) bool {
+			return !slices.ContainsFunc(st.Nodes, func(n status.Node) bool { return n.Node == on.Node })
+		})
+	}
+	return st
 }
 
 func (s *shell) showStatus(st status.Status, one bool) {
-	if st.Unwell != nil {
-		s.line("%s %s", s.out.Paint(term.Bad, "the controller can record nothing, for "+term.Span(st.At.Sub(st.Unwell.Since))+", and what follows is as old as that:"), term.Clean(st.Unwell.Why))
-	}
 	if st.Recovering != "" {
 		s.line("%s %s", s.out.Paint(term.Bad, "nothing is declared:"), term.Clean(st.Recovering))
 	}
 	if len(st.Modules)+len(st.Nodes) == 0 {
-		s.line("nothing yet: mesh module add NAME REPOSITORY, mesh node add NAME, mesh assign MODULE NODE")
+		s.out.Note("no modules and no nodes yet")
+		s.out.Hint("mesh module add NAME REPOSITORY, mesh node add NAME, mesh assign MODULE NODE")
 		return
 	}
 	for _, m := range st.Modules {
@@ -78,7 +107,9 @@ func (s *shell) showStatus(st status.Status, one bool) {
 		}
 	}
 	if len(st.Nodes) > 0 {
-		s.line("")
+		if len(st.Modules) > 0 {
+			s.line("")
+		}
 		s.showNodes(st)
 	}
 }
@@ -93,31 +124,37 @@ func (s *shell) lineColour(m status.Module) string {
 	return m.Line()
 }
 
+// showWaiting says what has to happen first, since when, and what fails. What
+// fails is often what is waited for: then its words are said once.
 func (s *shell) showWaiting(m status.Module, now time.Time) {
-	if m.Source.State != "read" && m.Source.Commit != "" {
-		s.line("  source %s for %s: %s", m.Source.State, term.Span(now.Sub(m.Source.Since)), term.Clean(m.Source.Why))
-	}
+	said := ""
 	for _, w := range m.Waiting {
+		said += w.For + "\n"
 		if w.Since.IsZero() {
-			s.line("  waits for %s", term.Clean(w.For))
+			s.words("  waits for ", w.For)
 			continue
 		}
-		s.line("  waits for %s, for %s", term.Clean(w.For), term.Span(now.Sub(w.Since)))
+		s.words("  has waited "+term.Span(now.Sub(w.Since))+" for ", w.For)
 	}
 	for _, t := range m.Trouble {
-		s.line("  %s %s", s.stuckWord(t, now), term.Clean(t.Says))
+		word := troubleWord(t, now)
+		if why := m.Source.Why; why != "" && strings.Contains(said, why) && strings.HasSuffix(t.Says, why) {
+			s.line("  %s", s.out.Paint(term.Bad, word))
+			continue
+		}
+		s.words("  "+s.out.Paint(term.Bad, word+":")+" ", t.Says)
 	}
 	if m.Finding != "" {
-		s.line("  %s %s", s.out.Paint(term.Bad, "finding:"), term.Clean(m.Finding))
+		s.words("  "+s.out.Paint(term.Bad, "finding:")+" ", m.Finding)
 	}
 }
 
-func (s *shell) stuckWord(t status.Trouble, now time.Time) string {
-	word := "trouble"
+func troubleWord(t status.Trouble, now time.Time) string {
+	word := "failing"
 	if t.Stuck {
 		word = "stuck"
 	}
-	return s.out.Paint(term.Bad, fmt.Sprintf("%s, %d in a row, for %s:", word, t.Count, term.Span(now.Sub(t.Since))))
+	return fmt.Sprintf("%s, %d in a row, for %s", word, t.Count, term.Span(now.Sub(t.Since)))
 }
 
 func (s *shell) showOn(m status.Module, now time.Time, all bool) {
@@ -132,7 +169,7 @@ func (s *shell) showOn(m status.Module, now time.Time, all bool) {
 				s.line("  %s: %s applied %s", on.Name, status.ShortCommit(on.Commit), term.Ago(now.Sub(on.At)))
 			}
 		case on.Standing == inventory.Failed:
-			s.line("  %s: %s %s", on.Name, s.out.Paint(term.Bad, "failed"), term.Clean(on.Why))
+			s.words("  "+on.Name+": "+s.out.Paint(term.Bad, "failed")+" ", on.Why)
 		case on.LastSeen.IsZero():
 			s.line("  %s: outstanding, never seen", on.Name)
 		default:
@@ -144,46 +181,37 @@ func (s *shell) showOn(m status.Module, now time.Time, all bool) {
 func (s *shell) showNodes(st status.Status) {
 	t := newTable("NODE", "STATE", "LAST SEEN", "MODULES", "")
 	for _, n := range st.Nodes {
-		seen := "never"
-		if !n.LastSeen.IsZero() {
-			seen = term.Ago(st.At.Sub(n.LastSeen))
-		}
-		t.row(n.Name, n.State, seen, joined(n.Modules), s.nodeWords(n, st.At))
+		t.row(n.Name, n.State, seen(n.LastSeen, st.At), joined(n.Modules...), nodeWords(n, st.At))
 	}
 	s.table(t)
 	for _, n := range st.Nodes {
 		for _, f := range n.Failing {
-			s.line("  %s: %s %s: %s", n.Name, f.State, f.Resource, term.Clean(f.Error))
+			begin := "  " + n.Name + ": " + f.State + " " + term.Clean(f.Resource)
+			if f.Error != "" {
+				begin += ": "
+			}
+			s.words(begin, f.Error)
 		}
 	}
 }
 
-func (s *shell) nodeWords(n status.Node, now time.Time) string {
-	words := ""
-	add := func(w string) {
-		if words != "" {
-			words += "; "
-		}
-		words += w
-	}
+// nodeWords is what there is to say of a node beside its state.
+func nodeWords(n status.Node, now time.Time) string {
+	var words []string
 	if n.Trouble != nil {
-		word := "failing"
-		if n.Trouble.Stuck {
-			word = "stuck"
-		}
-		add(fmt.Sprintf("%s, %d in a row, for %s", word, n.Trouble.Count, term.Span(now.Sub(n.Trouble.Since))))
+		words = append(words, troubleWord(*n.Trouble, now))
 	}
 	if n.Finding != "" {
-		add(n.Finding)
+		words = append(words, n.Finding)
 	}
 	if n.Refused != "" {
-		add("refused: " + n.Refused)
+		words = append(words, "refused: "+n.Refused)
 	}
 	if n.Drift > 0 {
-		add(fmt.Sprintf("drift found in %d and put back", n.Drift))
+		words = append(words, fmt.Sprintf("drift found in %d and put back", n.Drift))
 	}
 	if n.NotWorkedOut > 0 {
-		add("not all of it is worked out: mesh plan " + n.Name)
+		words = append(words, "see mesh plan "+n.Name)
 	}
-	return term.Clean(words)
+	return strings.Join(words, "; ")
 }

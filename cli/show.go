@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"noxmesh/internal/term"
+	"noxmesh/inventory"
+)
+
+// show prints v as JSON where that was asked for, and otherwise calls text.
+func (s *shell) show(v any, text func()) {
+	if !s.out.JSON {
+		text()
+		return
+	}
+	s.failed = errors.Join(s.failed, s.out.Result(v))
+}
+
+// line writes one line of a result. What came from elsewhere has been cleaned.
+func (s *shell) line(format string, args ...any) {
+	s.failed = errors.Join(s.failed, s.out.Printf(format+"\n", args...))
+}
+
+// words writes a line with text from elsewhere behind its beginning. Where the
+// text has several lines, the others stand below, further in.
+func (s *shell) words(begin, text string) {
+	indent := begin[:len(begin)-len(strings.TrimLeft(begin, " "))] + "  "
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	s.line("%s%s", begin, term.Clean(lines[0]))
+	for _, l := range lines[1:] {
+		s.line("%s%s", indent, term.Clean(l))
+	}
+}
+
+// table is a table being made. Its columns of prose may be cut to fit.
+type table struct{ term.Table }
+
+func newTable(heads ...string) *table {
+	prose := []string{"", "MODULES", "SANDBOX", "RECEIPT"}
+	t := &table{}
+	for _, h := range heads {
+		t.Columns = append(t.Columns, term.Column{Head: h, Prose: slices.Contains(prose, h)})
+	}
+	return t
+}
+
+func (t *table) row(cells ...string) {
+	row := make([]term.Cell, 0, len(cells))
+	for _, c := range cells {
+		row = append(row, term.Text(c))
+	}
+	t.Row(row...)
+}
+
+// table prints t without the columns in which nothing stands.
+func (s *shell) table(t *table) {
+	for i := len(t.Columns) - 1; i >= 0; i-- {
+		if slices.ContainsFunc(t.Rows, func(row []term.Cell) bool { return row[i].Text != "" }) {
+			continue
+		}
+		t.Columns = slices.Delete(t.Columns, i, i+1)
+		for j := range t.Rows {
+			t.Rows[j] = slices.Delete(t.Rows[j], i, i+1)
+		}
+	}
+	s.failed = errors.Join(s.failed, s.out.Table(t.Table))
+}
+
+// joined is the words of a cell, and a dash where there are none.
+func joined(words ...string) string {
+	there := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
+	if len(there) == 0 {
+		return "-"
+	}
+	return strings.Join(there, " ")
+}
+
+// listed is the words in a sentence.
+func listed(words []string) string { return strings.Join(words, ", ") }
+
+// short is a digest or an id as people read it.
+func short(digest string) string {
+	_, hex, ok := strings.Cut(digest, ":")
+	if !ok {
+		hex = digest
+	}
+	return hex[:min(12, len(hex))]
+}
+
+func moduleOf(id string) string { return inventory.ModuleOf(id) }
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
