@@ -88,7 +88,7 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 			return err
 		}
 		for _, w := range writes {
-			v.writes[m.Name] = append(v.writes[m.Name], delivery.Write{Build: w.Build, By: w.By, Policy: w.By == byPolicy, At: w.At})
+			v.writes[m.Name] = append(v.writes[m.Name], delivery.Write{ID: w.ID, Build: w.Build, Nodes: w.Nodes, By: w.By, Policy: w.By == byPolicy, At: w.At})
 		}
 	}
 	declared, err := deliverystore.Declared(tx)
@@ -162,7 +162,7 @@ func wanted(n inventory.Node, p plan.Plan) (document.Digest, error) {
 // facts is what is known of one module.
 func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 	f := delivery.Facts{
-		Module: m.Name, Policy: delivery.Policy(m.Policy), Source: v.sources[m.Name], Builds: v.builds[m.Name],
+		Module: m.Name, AddedAt: m.AddedAt, Policy: delivery.Policy(m.Policy), Source: v.sources[m.Name], Builds: v.builds[m.Name],
 		Asked: v.asked[m.Name], Nodes: v.nodesOf(m.Name), Writes: v.writes[m.Name], Platform: v.platform,
 		Declared: map[string]document.Digest{},
 	}
@@ -172,7 +172,7 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 		}
 	}
 	for _, b := range v.builders {
-		f.Builders = append(f.Builders, delivery.Builder{Platform: b.Platform, Sandbox: b.Sandbox})
+		f.Builders = append(f.Builders, delivery.Builder{ID: b.ID, Name: b.Name, Platform: b.Platform, Sandbox: b.Sandbox})
 	}
 	return f
 }
