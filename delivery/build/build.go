@@ -15,7 +15,7 @@ var Limits = document.Limits{Bytes: 1 << 20, Depth: 12} //nolint:gochecknoglobal
 type Request struct {
 	Format     int              `json:"format"`
 	Mesh       string           `json:"mesh"`
-	ID         string           `json:"id"` // see ID; 32 of the digits of a digest
+	ID         string           `json:"id"` // see Identity; 32 of the digits of a digest
 	Module     string           `json:"module"`
 	Repository string           `json:"repository"`
 	Commit     string           `json:"commit"`
@@ -30,7 +30,7 @@ type Request struct {
 	Target     string           `json:"target"` // the registry's repository that the builder may write
 }
 
-// ID is the request's identity: module, commit, tree, closure, platform and attempt.
+// Identity is what ID must be, a hash of what is asked: module, commit, tree, closure, platform and attempt.
 func (r Request) Identity() (string, error) {
 	d, err := document.CanonicalDigest(struct {
 		Module   string           `json:"module"`

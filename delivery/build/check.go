@@ -56,6 +56,9 @@ func checkRequest(v Request, r *document.Reading) {
 		c.Fault("repository", "want the address of a repository", "%q is not an address", short(v.Repository))
 	}
 	c.match("commit", v.Commit, objectID, "want 40 or 64 lower-case hexadecimal digits")
+	if v.Ref != "" && (!strings.HasPrefix(v.Ref, "refs/") || len(v.Ref) > nameLimit || document.BadName(v.Ref) != "") && !objectID.MatchString(v.Ref) {
+		c.Fault("ref", "want refs/heads/NAME, refs/tags/NAME or a whole commit", "%q is not a ref", short(v.Ref))
+	}
 	c.match("tree", v.Tree, objectID, "want 40 or 64 lower-case hexadecimal digits")
 	if why := document.BadRelative(v.Folder); v.Folder != "" && (why != "" || v.Folder == ".") {
 		c.Fault("folder", "want a clean path below the repository's root, or none", "%q is not a folder", short(v.Folder))
@@ -115,4 +118,3 @@ func short(s string) string {
 	}
 	return string([]rune(s)[:longest]) + "…"
 }
-
