@@ -89,8 +89,12 @@ func (s *shell) waitFor(ctx context.Context, w waiting) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if st, err = s.moduleStatus(ctx, w.module); err != nil {
-			return err
+		next, err := s.moduleStatus(ctx, w.module)
+		switch {
+		case err == nil:
+			st = next
+		case fault.KindOf(err) != fault.Unavailable || time.Now().After(deadline):
+			return err // one that is started again is waited for
 		}
 	}
 }
