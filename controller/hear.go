@@ -83,6 +83,13 @@ func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
 // never issued is a finding, and overwrites nothing.
 func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, now time.Time) error {
 	err := c.write(ctx, func(tx *db.Tx) error {
+		before, err := late(tx, h)
+		if err != nil {
+			return err
+		}
+		if before {
+			h.Refused = nil
+		}
 		fresh, err := inventorystore.Heard(tx, h, now)
 		if err != nil {
 			return err
@@ -90,7 +97,7 @@ func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, 
 		if !fresh {
 			return fault.New(fault.Conflict, "hello %d of node %q is not newer than the last", h.Counter, n.Name)
 		}
-		if err := c.receipt(tx, n.ID, h, now); err != nil {
+		if err := c.receipt(tx, h, now); err != nil {
 			return err
 		}
 		*n, err = inventorystore.Node(tx, n.ID)
@@ -105,29 +112,46 @@ func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, 
 	return err
 }
 
-// receipt records what the hello proves was sent.
-func (c *Controller) receipt(tx *db.Tx, node string, h link.Hello, now time.Time) error {
-	told := h.Accepted
-	if r := h.Refused; r != nil {
-		told = declaration.Tuple{Epoch: r.Epoch, Generation: r.Generation, Digest: r.Digest}
-		if issued, err := inventorystore.Issued(tx, node, told); err != nil || !issued {
-			told = h.Accepted // refused, and not of ours: nothing was sent
+// late reports whether what the node refused is of ours and older than what it
+// had accepted by then: it came twice or too late, and says nothing about now.
+func late(tx *db.Tx, h link.Hello) (bool, error) {
+	if h.Refused == nil || !refusedTuple(h).Before(h.Accepted) {
+		return false, nil
+	}
+	return inventorystore.Issued(tx, h.Node, refusedTuple(h))
+}
+
+func refusedTuple(h link.Hello) declaration.Tuple {
+	return declaration.Tuple{Epoch: h.Refused.Epoch, Generation: h.Refused.Generation, Digest: h.Refused.Digest}
+}
+
+// receipt records what the hello proves was sent: what was accepted, and what was
+// refused where it is of ours. The finding is about what was accepted alone.
+func (c *Controller) receipt(tx *db.Tx, h link.Hello, now time.Time) error {
+	if h.Refused != nil {
+		issued, err := inventorystore.Issued(tx, h.Node, refusedTuple(h))
+		if err == nil && issued {
+			err = inventorystore.SaveSent(tx, h.Node, refusedTuple(h), now)
+		}
+		if err != nil {
+			return err
 		}
 	}
+	told := h.Accepted
 	if told == (declaration.Tuple{}) {
-		return inventorystore.SetFinding(tx, node, "")
+		return inventorystore.SetFinding(tx, h.Node, "")
 	}
-	issued, err := inventorystore.Issued(tx, node, told)
+	issued, err := inventorystore.Issued(tx, h.Node, told)
 	if err != nil {
 		return err
 	}
 	if !issued && told.Epoch >= tx.Epoch() {
-		return inventorystore.SetFinding(tx, node, "has accepted "+tupleWords(told)+", which this record never issued")
+		return inventorystore.SetFinding(tx, h.Node, "has accepted "+tupleWords(told)+", which this record never issued")
 	}
-	if err := inventorystore.SetFinding(tx, node, ""); err != nil || !issued {
+	if err := inventorystore.SetFinding(tx, h.Node, ""); err != nil || !issued {
 		return err // not issued and of an earlier epoch: the takeover has answered that
 	}
-	return inventorystore.SaveSent(tx, node, told, now)
+	return inventorystore.SaveSent(tx, h.Node, told, now)
 }
 
 func tupleWords(t declaration.Tuple) string {
