@@ -84,7 +84,7 @@ func (d *Difference) compareBuilt(f Facts, now time.Time) {
 	case Leased:
 		d.wait("the build on builder "+builderName(f, last.Builder), last.Since)
 	case Withdrawn:
-		d.wait("a new commit: the build was withdrawn, "+last.Why, last.Since)
+		d.wait("a new commit: "+outcomeWords(f, last), last.Since)
 	case Done:
 		due := last.Since.Add(Retry(last.Attempt))
 		if last.Outcome == build.OutcomeBuilt && last.Attempt == 1 && wasMade(f, closure) {
@@ -159,7 +159,7 @@ func FailingOf(f Facts) *Failing {
 		return nil
 	}
 	last := ended[0]
-	out := Failing{Says: "build: " + outcomeWords(f, last), Last: last.Since}
+	out := Failing{Says: outcomeWords(f, last), Last: last.Since}
 	for _, a := range ended {
 		if a.State != last.State || a.Outcome != last.Outcome || a.Step != last.Step {
 			break

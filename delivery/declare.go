@@ -22,9 +22,11 @@ func (d *Difference) compareDeclared(f Facts, b artifact.Build) {
 		return
 	}
 	others, moved := undeclared(f, b)
+	if len(others) == 0 {
+		return
+	}
 	bad, isBad := KnownBad(f)[b.Content]
 	switch {
-	case len(others) == 0:
 	case isBad && moved:
 		d.wait("a new commit, or somebody to declare it: "+b.ID.Short()+" was rolled back from", bad)
 	case isBad:
@@ -70,7 +72,7 @@ func KnownBad(f Facts) map[document.Digest]time.Time {
 	for _, w := range writes {
 		b := made[w.Build]
 		for _, n := range w.Nodes {
-			if was := on[n]; !w.Policy && was != nil && b != nil && was.Content != b.Content && b.At.Before(was.At) {
+			if was := on[n]; !w.Policy && was != nil && b != nil && b.At.Before(was.At) {
 				bad[was.Content] = w.At
 			}
 			on[n] = b

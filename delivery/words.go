@@ -48,7 +48,7 @@ func builderName(f Facts, id string) string {
 func outcomeWords(f Facts, a Asked) string {
 	switch {
 	case a.State == Withdrawn:
-		return "withdrawn, " + a.Why
+		return "the build was withdrawn, " + a.Why
 	case a.Outcome == build.OutcomeFailed:
 		return fmt.Sprintf("%s failed: %s", a.Step, a.Why)
 	case a.Outcome == build.OutcomeEnvironment:
