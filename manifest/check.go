@@ -19,6 +19,9 @@ const ContentLimit = 64 << 10
 // saysLimit is the longest line for people, in bytes.
 const saysLimit = 1 << 10
 
+// listLimit is how many names or claims a module may list.
+const listLimit = 1 << 10
+
 const wantName = "want lower-case letters, digits and inner hyphens, at most 63"
 
 var (
@@ -38,15 +41,26 @@ type common struct {
 // A checker adds to a reading what is wrong with a manifest.
 type checker struct {
 	*document.Reading
-	names []string // what a template may name
+	names  map[string]bool // what a template may name
+	listed string          // the same, for people
 }
 
 func newChecker(r *document.Reading, settings map[string]Setting) *checker {
-	c := &checker{r, []string{"node.id", "node.name"}}
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		c.names = append(c.names, "settings."+name)
+	names := map[string]bool{"node.id": true, "node.name": true}
+	for name := range settings {
+		names["settings."+name] = true
 	}
-	return c
+	return &checker{r, names, list(names)}
+}
+
+// list is some of the names, sorted, for people.
+func list[V any](names map[string]V) string {
+	const most = 20
+	sorted := slices.Sorted(maps.Keys(names))
+	if len(sorted) > most {
+		return strings.Join(sorted[:most], ", ") + " and others"
+	}
+	return strings.Join(sorted, ", ")
 }
 
 func (c *checker) common(m common) {
@@ -56,12 +70,9 @@ func (c *checker) common(m common) {
 	c.line("summary", m.summary)
 	c.nameList("provides", m.provides)
 	c.nameList("requires", m.requires)
+	c.once("claims", m.claims)
 	for i, claim := range m.claims {
-		path := document.At("claims", i)
-		c.claim(path, claim)
-		if slices.Contains(m.claims[:i], claim) {
-			c.Fault(path, "take one of them out", "%q is claimed twice", short(claim))
-		}
+		c.claim(document.At("claims", i), claim)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.settings)) {
 		c.setting(name, m.settings[name])
@@ -69,13 +80,25 @@ func (c *checker) common(m common) {
 }
 
 func (c *checker) nameList(path string, names []string) {
+	c.once(path, names)
 	for i, name := range names {
 		if !mesh.ValidModuleName(name) {
 			c.Fault(document.At(path, i), wantName, "%q is not a name", short(name))
 		}
-		if slices.Contains(names[:i], name) {
-			c.Fault(document.At(path, i), "take one of them out", "%q is there twice", short(name))
+	}
+}
+
+// once checks that a list is not too long and has nothing in it twice.
+func (c *checker) once(path string, list []string) {
+	if len(list) > listLimit {
+		c.Fault(path, "want at most "+strconv.Itoa(listLimit), "the list has %d", len(list))
+	}
+	seen := make(map[string]bool, len(list))
+	for i, s := range list {
+		if seen[s] {
+			c.Fault(document.At(path, i), "take one of them out", "%q is there twice", short(s))
 		}
+		seen[s] = true
 	}
 }
 
@@ -155,8 +178,8 @@ func (c *checker) template(path, text string) (names []string, ok bool) {
 	}
 	ok = true
 	for _, name := range names {
-		if !slices.Contains(c.names, name) {
-			c.Fault(path, "the names here are "+strings.Join(c.names, ", "), "nothing is called ${%s}", short(name))
+		if !c.names[name] {
+			c.Fault(path, "the names here are "+c.listed, "nothing is called ${%s}", short(name))
 			ok = false
 		}
 	}

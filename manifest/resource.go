@@ -91,6 +91,7 @@ func fieldNames() []string {
 func (c *checker) content(path, content string) {
 	if len(content) > ContentLimit {
 		c.Fault(path, "want at most "+strconv.Itoa(ContentLimit)+"; put it in a file and name that in from", "%d bytes", len(content))
+		return
 	}
 	c.template(path, content)
 }

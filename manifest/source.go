@@ -71,18 +71,22 @@ func wantArtifact(b *Build) string {
 	if b == nil || len(b.Artifacts) == 0 {
 		return "say under build.artifacts what it is"
 	}
-	return "the artifacts are " + strings.Join(slices.Sorted(maps.Keys(b.Artifacts)), ", ")
+	return "the artifacts are " + list(b.Artifacts)
 }
 
 func (c *checker) build(b Build, resources []Resource) {
 	c.commands("build.run", b.Run)
 	c.commands("build.test", b.Test)
+	used := map[string]bool{}
+	for _, x := range resources {
+		used[x.Artifact] = true
+	}
 	for _, name := range slices.Sorted(maps.Keys(b.Artifacts)) {
 		path := document.Join("build.artifacts", name)
 		if !mesh.ValidModuleName(name) {
 			c.FaultKey(path, wantName, "%q is not the name of an artifact", short(name))
 		}
-		if !slices.ContainsFunc(resources, func(x Resource) bool { return x.Artifact == name }) {
+		if !used[name] {
 			c.FaultKey(path, "name it in a resource of type archive, or take it out", "no resource puts the artifact %q on a machine", short(name))
 		}
 		a := b.Artifacts[name]

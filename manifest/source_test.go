@@ -5,8 +5,10 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -69,7 +71,7 @@ func TestEveryRuleOfASource(t *testing.T) {
 		"claim port large": {`"udp:53"`, `"udp:65536"`, `at claims[1]: "65536" is not a port`},
 		"claim none":       {`"udp:53"`, `""`, `at claims[1]: "" is not a claim`},
 		"claim name":       {`"name:board"`, `"name:B"`, `at claims[2]: "B" is not a name`},
-		"claim twice":      {`"name:board"`, `"udp:53"`, `at claims[2]: "udp:53" is claimed twice`},
+		"claim twice":      {`"name:board"`, `"udp:53"`, `at claims[2]: "udp:53" is there twice`},
 		"claim template":   {`tcp:${settings.port}`, `tcp:x${settings.port}`, `at claims[0]: "tcp:x${settings.port}" is not a claim`},
 		"claim name there": {`tcp:${settings.port}`, `tcp:${settings.prt}`, `module.json:7:14: at claims[0]: nothing is called ${settings.prt}; the names here are node.id, node.name, settings.open, settings.port, settings.title`},
 		"setting name":     {`"open": {`, `"Open": {`, `module.json:11:5: at settings.Open: "Open" is not the name of a setting`},
@@ -160,6 +162,40 @@ func TestALargeContentBelongsInAFile(t *testing.T) {
 		_, err := manifest.Source{Module: "a", Resources: []manifest.Resource{{ID: "a", Type: "file", Path: "/a", Content: &content}}}.Encode()
 		if (err == nil) != ok {
 			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+}
+
+// A manifest comes from anybody who can push: the worst of a whole mebibyte is
+// refused or read while nobody notices.
+func TestTheWorstManifestCostsLittle(t *testing.T) {
+	t.Parallel()
+	many := func(n int, f func(i string) string) string {
+		var b strings.Builder
+		for i := range n {
+			b.WriteString(f(strconv.Itoa(i)))
+		}
+		return strings.TrimSuffix(b.String(), ",")
+	}
+	for name, in := range map[string]string{
+		"names":     `{"module":"a","provides":[` + many(90_000, func(i string) string { return `"n` + i + `",` }) + `]}`,
+		"claims":    `{"module":"a","claims":[` + many(80_000, func(i string) string { return `"tcp:` + i + `",` }) + `]}`,
+		"artifacts": `{"module":"a","build":{"artifacts":{` + many(20_000, func(i string) string { return `"a` + i + `":{"type":"archive","path":"x"},` }) + `}}}`,
+		"settings": `{"module":"a","resources":[{"id":"a","type":"file","path":"/a","content":"` + many(6000, func(i string) string { return `${s` + i + `}` }) +
+			`"}],"settings":{` + many(20_000, func(i string) string { return `"s` + i + `":{"type":"string"},` }) + `}}`,
+		"template": `{"module":"a","resources":[{"id":"a","type":"file","path":"/a","target":"` + many(110_000, func(i string) string { return `${` + i + `}` }) + `"}]}`,
+		"keys":     `{` + many(80_000, func(i string) string { return `"k` + i + `":0,` }) + `}`,
+		"deep":     strings.Repeat("[", 1<<20),
+		"braces":   strings.Repeat(`{"a":`, 200_000),
+		"one name": `{"module":"` + strings.Repeat("x", 1<<20-16) + `"}`,
+	} {
+		if len(in) > manifest.Limits.Bytes {
+			t.Errorf("%s: %d bytes are not looked at", name, len(in))
+		}
+		start := time.Now()
+		_, err := manifest.DecodeSource("module.json", []byte(in))
+		if took := time.Since(start); err == nil || took > 2*time.Second || len(err.Error()) > 64<<10 {
+			t.Errorf("%s: took %s, says %d bytes", name, took, len(err.Error()))
 		}
 	}
 }

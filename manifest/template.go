@@ -51,10 +51,12 @@ func Names(template string) ([]string, error) {
 		return nil, err
 	}
 	var names []string
+	seen := map[string]bool{"": true}
 	for _, p := range pieces {
-		if p.name != "" && !slices.Contains(names, p.name) {
+		if !seen[p.name] {
 			names = append(names, p.name)
 		}
+		seen[p.name] = true
 	}
 	return names, nil
 }

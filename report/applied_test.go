@@ -156,7 +156,8 @@ func TestAppliedAgainstTheModel(t *testing.T) {
 		}
 		bad := func(res report.Resource) bool {
 			fine := res.State == report.StateOK || res.State == report.StateChanged
-			return !(fine && res.Digest != "" || res.State == report.StateRemoved && res.Digest == "")
+			gone := res.State == report.StateRemoved && res.Digest == ""
+			return !gone && (!fine || res.Digest == "")
 		}
 		var want []declaration.Module
 		for _, m := range r.Modules {
