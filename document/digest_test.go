@@ -1,0 +1,67 @@
+package document_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"noxmesh/document"
+	"noxmesh/internal/fault"
+)
+
+func TestDigest(t *testing.T) {
+	t.Parallel()
+	const empty = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+	d := document.Sum(nil)
+	if d != empty || !d.Valid() || d.Hex() != empty[7:] || d.Short() != "e3b0c44298fc" {
+		t.Errorf("%s, %q, %q", d, d.Hex(), d.Short())
+	}
+	for _, s := range []string{"", "sha256:", empty[7:], empty + "0", empty[:70], strings.ToUpper(empty), "sha512:" + empty[7:], " " + empty, empty + "\n", strings.Replace(empty, "e", "g", 1)} {
+		if got, err := document.ParseDigest(s); fault.KindOf(err) != fault.Invalid || got != "" {
+			t.Errorf("%q: %q, %v", s, got, err)
+		}
+		if document.Digest(s).Valid() || document.Digest(s).Hex() != "" {
+			t.Errorf("%q is valid", s)
+		}
+	}
+	if got, err := document.ParseDigest(empty); err != nil || got != d {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestPathsOfAMachineAndOfAFolder(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 5000)
+	for in, want := range map[string]string{
+		"/a": "", "/a/b.c/ü": "", "": "is not absolute", "a": "is not absolute", "/": "is the root", "//": "is not clean", "/a/": "is not clean",
+		"/a/../b": "is not clean", "/./a": "is not clean", "/..": "is not clean", "/a\x00": "holds a control character", "/a\n": "holds a control character",
+		"/a\xff": "is not UTF-8", "/" + long: "is too long",
+	} {
+		if got := document.BadPath(in); got != want {
+			t.Errorf("path %.20q: %q, want %q", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"a": "", "a/b": "", ".": "", "..a": "", "": "is empty", "/a": "is absolute", "..": "leads out of the folder", "../a": "leads out of the folder",
+		"a/../../b": "is not clean", "./a": "is not clean", "a/": "is not clean", "a//b": "is not clean", "a\x7f": "holds a control character", long: "is too long",
+	} {
+		if got := document.BadRelative(in); got != want {
+			t.Errorf("relative %.20q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// However a clean relative path is put below a folder, it stays there.
+func TestRelativeStaysBelow(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.StringMatching(`[a./]{0,9}`).Draw(t, "path")
+		if document.BadRelative(p) != "" || p == "." {
+			return
+		}
+		if document.BadPath("/folder/"+p) != "" {
+			t.Fatalf("%q leads elsewhere", p)
+		}
+	})
+}
