@@ -57,8 +57,14 @@ func (c checker) belong(v Answer) {
 		key   string
 		there bool
 	}{
-		{"step", v.Step != ""}, {"why", v.Why != ""}, {"build", v.Build != ""}, {"content", v.Content != ""},
-		{"manifest", v.Manifest != nil}, {"published", v.Published != ""}, {"where", v.Where != nil}, {"tests", v.Tests != ""},
+		{"step", v.Step != ""},
+		{"why", v.Why != ""},
+		{"build", v.Build != ""},
+		{"content", v.Content != ""},
+		{"manifest", v.Manifest != nil},
+		{"published", v.Published != ""},
+		{"where", v.Where != nil},
+		{"tests", v.Tests != ""},
 	} {
 		belongs := slices.Contains(keys, has.key)
 		if has.there && !belongs {

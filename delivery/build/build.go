@@ -8,7 +8,7 @@ import (
 // Format is the version of both documents' form that this program writes.
 const Format = 1
 
-// Limits: what is read of either before it has been looked at.
+// Limits is what is read of either before it has been looked at.
 var Limits = document.Limits{Bytes: 1 << 20, Depth: 12} //nolint:gochecknoglobals // a constant struct
 
 // Request asks a builder for one build. Signed by a declare key.
