@@ -70,15 +70,25 @@ func (s *shape) inline(t reflect.Type, depth int) {
 	s.add(t, depth+1)
 }
 
-// own reports whether t reads itself, so that only it knows its form.
-func own(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return implements[json.Unmarshaler](t, p) || implements[json.UnmarshalerFrom](t, p) || ownText(t)
-}
+// A self is how a type reads itself, so that only it knows its form.
+type self int
 
-// ownText reports whether t reads itself out of a string.
-func ownText(t reflect.Type) bool {
-	return implements[encoding.TextUnmarshaler](t, reflect.PointerTo(t))
+const (
+	selfNot  self = iota
+	selfText      // out of a string
+	selfJSON      // out of any value
+)
+
+func selfOf(t reflect.Type) self {
+	switch {
+	case t == nil || t.Kind() == reflect.Interface:
+		return selfNot
+	case implements[encoding.TextUnmarshaler](t, reflect.PointerTo(t)):
+		return selfText
+	case implements[json.Unmarshaler](t, reflect.PointerTo(t)), implements[json.UnmarshalerFrom](t, reflect.PointerTo(t)):
+		return selfJSON
+	}
+	return selfNot
 }
 
 func implements[I any](types ...reflect.Type) bool {
@@ -93,8 +103,12 @@ func implements[I any](types ...reflect.Type) bool {
 
 // form is how a value of t is written, for people.
 func form(t reflect.Type) string {
-	if ownText(t) {
+	switch selfOf(t) {
+	case selfText:
 		return "a string"
+	case selfJSON:
+		return "a value"
+	case selfNot:
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -113,9 +127,6 @@ func form(t reflect.Type) string {
 		}
 		return "a list"
 	case reflect.Struct, reflect.Map:
-		if own(t) {
-			return "a value"
-		}
 		return "an object"
 	case reflect.Pointer:
 		return form(t.Elem())

@@ -22,6 +22,7 @@ type walker struct {
 	dec    *jsontext.Decoder
 	depth  int
 	shapes map[reflect.Type]*shape
+	selves map[reflect.Type]self
 	steps  []step
 	strict bool // nothing but unknown keys was found
 }
@@ -30,7 +31,7 @@ type walker struct {
 // that are not known were passed over.
 func walk(r *Reading, t reflect.Type, depth int) bool {
 	w := &walker{
-		Reading: r, depth: depth, shapes: map[reflect.Type]*shape{}, strict: true,
+		Reading: r, depth: depth, shapes: map[reflect.Type]*shape{}, selves: map[reflect.Type]self{}, strict: true,
 		dec: jsontext.NewDecoder(bytes.NewBuffer(r.data), jsontext.AllowDuplicateNames(true)),
 	}
 	if err := w.value(t, false); err != nil {
@@ -50,6 +51,7 @@ func (w *walker) value(t reflect.Type, nullable bool) error {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t, pointer = t.Elem(), true
 	}
+	own := w.self(t)
 	switch {
 	case w.full():
 		return errStop
@@ -60,15 +62,15 @@ func (w *walker) value(t reflect.Type, nullable bool) error {
 		return w.any()
 	case kind == 'n' && nullable:
 		return w.read()
-	case kind == 'n' && (pointer || !readsItself(t)):
+	case kind == 'n' && (pointer || own != selfJSON):
 		w.fault(at, "want "+form(t), "there is null")
 		return w.read()
-	case ownText(t):
+	case own == selfText:
 		if kind != '"' {
 			return w.wrong(at, "want a string", kind)
 		}
 		return w.read()
-	case own(t):
+	case own == selfJSON:
 		return w.any()
 	}
 	return w.built(t, at, kind)
@@ -94,9 +96,6 @@ func (w *walker) built(t reflect.Type, at int64, kind jsontext.Kind) error {
 		return w.scalar(t, at, kind)
 	}
 }
-
-// readsItself reports whether t may make something of a null.
-func readsItself(t reflect.Type) bool { return own(t) && !ownText(t) }
 
 // object looks at an object whose keys are the fields of a struct.
 func (w *walker) object(s *shape, start int64) error {
@@ -217,6 +216,15 @@ func (w *walker) read() error {
 		return w.syntax(err)
 	}
 	return nil
+}
+
+func (w *walker) self(t reflect.Type) self {
+	s, ok := w.selves[t]
+	if !ok {
+		s = selfOf(t)
+		w.selves[t] = s
+	}
+	return s
 }
 
 func (w *walker) shape(t reflect.Type) *shape {
