@@ -1,6 +1,8 @@
 package inventory
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"noxmesh/declaration"
@@ -22,14 +24,15 @@ const (
 
 // BehindOf compares what was last sent to the node with what the mesh would
 // send now. Wanted is the digest of that, or empty where the mesh wants nothing
-// of the node or cannot work it out.
+// of the node or cannot work it out. To a node that has not joined, or that
+// stands against the record, nothing would be sent.
 func BehindOf(n Node, wanted document.Digest) Behind {
 	switch {
-	case wanted == "":
+	case wanted == "", n.JoinedAt.IsZero(), n.Finding != "":
 		return NotBehind
 	case n.Sent.Tuple == declaration.Tuple{}:
 		return NeverTold
-	case n.Sent.Tuple.Digest != wanted || n.Sent.Tuple != n.Wanted:
+	case n.Sent.Tuple.Digest != wanted, n.Sent.Tuple != n.Wanted:
 		return OutOfDate
 	}
 	return NotBehind
@@ -39,19 +42,27 @@ func BehindOf(n Node, wanted document.Digest) Behind {
 // again. A host says hello at once when it has accepted or refused one.
 const Patience = 10 * time.Second
 
-// Send reports whether to send the wanted declaration now. It is decided by
-// tuples, not digests: after A, B, A an old B could otherwise be replayed. Sent
-// is when a push went out whose receipt has not come; zero for none.
+// Send reports whether to send the wanted declaration now. It is decided by the
+// order, not by digests: after A, B, A an old B could otherwise be replayed, and
+// what does not come after what the node has accepted, it would refuse. Sent is
+// when a push went out whose receipt has not come; zero for none.
 func Send(n Node, wanted declaration.Tuple, sent, now time.Time) bool {
 	switch {
 	case wanted == declaration.Tuple{}, n.Finding != "", n.LastSeen.IsZero():
 		return false
-	case n.Accepted == wanted:
+	case !n.Accepted.Before(wanted), n.HasRefused(wanted):
 		return false
 	case !sent.IsZero() && now.Sub(sent) < Patience:
 		return false
 	}
 	return true
+}
+
+// HasRefused reports whether the last declaration that the node refused is just
+// this one: to send it again would change nothing.
+func (n Node) HasRefused(t declaration.Tuple) bool {
+	r := n.Refused
+	return r != nil && t == declaration.Tuple{Epoch: r.Epoch, Generation: r.Generation, Digest: r.Digest}
 }
 
 // Standing is how a node stands to one module that is declared on it.
@@ -66,35 +77,29 @@ const (
 )
 
 // StandingOf is what the node's own signed report says of this content of a
-// module. Nothing else can say applied.
+// module. Nothing else can say applied, and a report on other content says
+// nothing of this one. What waits for something outside, or was not tried yet,
+// has not failed.
 func StandingOf(n Node, m declaration.Module) Standing {
-	if n.Report == nil {
+	switch {
+	case n.Report == nil || !slices.Contains(n.Report.Modules, m):
 		return Outstanding
-	}
-	named := false
-	for _, in := range n.Report.Modules {
-		named = named || in == m
-	}
-	if !named {
-		return Outstanding
-	}
-	for _, a := range report.AppliedModules(*n.Report) {
-		if a == m {
-			return Applied
-		}
-	}
-	if FailedModule(*n.Report, m.Module) != nil {
+	case slices.Contains(report.AppliedModules(*n.Report), m):
+		return Applied
+	case FailedModule(*n.Report, m.Module) != nil:
 		return Failed
 	}
 	return Outstanding
 }
 
-// FailedModule is the module's first resource that the report says is failed or
-// blocked, or nil.
+// FailedModule is the module's first resource that the report says has failed,
+// or else its first that is blocked by one that has; nil where there is none.
 func FailedModule(r report.Report, module string) *report.Resource {
-	for i, res := range r.Resources {
-		if ModuleOf(res.ID) == module && (res.State == report.StateFailed || res.State == report.StateBlocked) {
-			return &r.Resources[i]
+	for _, state := range []report.State{report.StateFailed, report.StateBlocked} {
+		for i, res := range r.Resources {
+			if res.State == state && ModuleOf(res.ID) == module {
+				return &r.Resources[i]
+			}
 		}
 	}
 	return nil
@@ -102,10 +107,6 @@ func FailedModule(r report.Report, module string) *report.Resource {
 
 // ModuleOf is the module that a resource's id begins with.
 func ModuleOf(id string) string {
-	for i := range len(id) {
-		if id[i] == '/' {
-			return id[:i]
-		}
-	}
-	return id
+	module, _, _ := strings.Cut(id, "/")
+	return module
 }
