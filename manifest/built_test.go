@@ -136,6 +136,10 @@ func TestEveryRuleOfABuilt(t *testing.T) {
 		"tree":          {strings.Repeat("b", 40), strings.Repeat("B", 40), `is not a tree`},
 		"platform":      {`linux/amd64`, `linux`, `at built.platform: "linux" is not a platform; want OS/ARCH, as linux/amd64`},
 		"closure order": {`"module":"base"`, `"module":"zoo"`, `at built.closure[1]: it does not come after the input before it`},
+		"closure twice": {
+			`"` + string(digest("2")) + `","module":"lib"`, `"` + string(digest("1")) + `","module":"base"`,
+			`at built.closure[1]: it does not come after the input before it; sort by module, artifact and digest, each once`,
+		},
 		"closure name":  {`"artifact":"go"`, `"artifact":"G"`, `is not the name of an artifact`},
 		"template":      {`${node.name}`, `${node.names}`, `nothing is called ${node.names}`},
 	} {
