@@ -140,8 +140,8 @@ func TestEveryRuleOfABuilt(t *testing.T) {
 			`"` + string(digest("2")) + `","module":"lib"`, `"` + string(digest("1")) + `","module":"base"`,
 			`at built.closure[1]: it does not come after the input before it; sort by module, artifact and digest, each once`,
 		},
-		"closure name":  {`"artifact":"go"`, `"artifact":"G"`, `is not the name of an artifact`},
-		"template":      {`${node.name}`, `${node.names}`, `nothing is called ${node.names}`},
+		"closure name": {`"artifact":"go"`, `"artifact":"G"`, `is not the name of an artifact`},
+		"template":     {`${node.name}`, `${node.names}`, `nothing is called ${node.names}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

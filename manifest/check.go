@@ -70,9 +70,10 @@ func (c *checker) common(m common) {
 	c.line("summary", m.summary)
 	c.nameList("provides", m.provides)
 	c.nameList("requires", m.requires)
-	c.once("claims", m.claims)
-	for i, claim := range m.claims {
-		c.claim(document.At("claims", i), claim)
+	if c.once("claims", m.claims) {
+		for i, claim := range m.claims {
+			c.claim(document.At("claims", i), claim)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.settings)) {
 		c.setting(name, m.settings[name])
@@ -80,7 +81,9 @@ func (c *checker) common(m common) {
 }
 
 func (c *checker) nameList(path string, names []string) {
-	c.once(path, names)
+	if !c.once(path, names) {
+		return
+	}
 	for i, name := range names {
 		if !mesh.ValidModuleName(name) {
 			c.Fault(document.At(path, i), wantName, "%q is not a name", short(name))
@@ -88,10 +91,12 @@ func (c *checker) nameList(path string, names []string) {
 	}
 }
 
-// once checks that a list is not too long and has nothing in it twice.
-func (c *checker) once(path string, list []string) {
+// once checks that a list has nothing in it twice, and reports whether it is
+// short enough to be looked at.
+func (c *checker) once(path string, list []string) bool {
 	if len(list) > listLimit {
 		c.Fault(path, "want at most "+strconv.Itoa(listLimit), "the list has %d", len(list))
+		return false
 	}
 	seen := make(map[string]bool, len(list))
 	for i, s := range list {
@@ -100,6 +105,7 @@ func (c *checker) once(path string, list []string) {
 		}
 		seen[s] = true
 	}
+	return true
 }
 
 // line checks a sentence for people.
