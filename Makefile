@@ -47,7 +47,7 @@ fuzz: ## every fuzz target for a while (FUZZ=20s each)
 	@git grep -E '^func Fuzz[A-Za-z0-9_]+\(' -- '*_test.go' | sed -E 's|^([^:]*/)?[^/:]*:func (Fuzz[A-Za-z0-9_]+).*|./\1 \2|' | \
 	while read -r folder target; do \
 		echo "fuzz $$target in $$folder for $(FUZZ)"; \
-		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) "$$folder" </dev/null || exit 1; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) -fuzzminimizetime 10x "$$folder" </dev/null || exit 1; \
 	done
 
 golden: ## write the golden files, and what the command stories expect, anew
