@@ -154,6 +154,16 @@ func (c *Controller) receipt(tx *db.Tx, h link.Hello, now time.Time) error {
 	return inventorystore.SaveSent(tx, h.Node, told, now)
 }
 
+// receiptOfReport records what the report proves was sent: it may come before the
+// hello that says so too.
+func receiptOfReport(tx *db.Tx, r report.Report, now time.Time) error {
+	issued, err := inventorystore.Issued(tx, r.Node, r.Accepted)
+	if err != nil || !issued {
+		return err
+	}
+	return inventorystore.SaveSent(tx, r.Node, r.Accepted, now)
+}
+
 func tupleWords(t declaration.Tuple) string {
 	return strconv.FormatInt(t.Epoch, 10) + "/" + strconv.FormatInt(t.Generation, 10)
 }
@@ -211,8 +221,10 @@ func (c *Controller) report(ctx context.Context, m bus.Message) ([]byte, error) 
 	now := time.Now()
 	stored := false
 	err = c.write(ctx, func(tx *db.Tx) (err error) {
-		stored, err = inventorystore.SaveReport(tx, r, m.Data, now)
-		return err
+		if stored, err = inventorystore.SaveReport(tx, r, m.Data, now); err != nil || !stored {
+			return err
+		}
+		return receiptOfReport(tx, r, now)
 	})
 	if err != nil {
 		return nil, err

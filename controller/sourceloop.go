@@ -50,9 +50,18 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 		c.declares.NudgeAll() // what it requires may decide what belongs on a node
 	}
 	if next.State != source.Read {
-		return loop.Result{}, fault.New(fault.Unavailable, "source of %q: %s: %s", name, next.State, next.Why)
+		return loop.Result{}, fault.New(kindOf(next.State), "source of %q: %s: %s", name, next.State, next.Why)
 	}
 	return loop.Result{}, nil
+}
+
+// kindOf says whether to back off. Where the forge has answered and what is there
+// is wrong, only a change can mend it, and that goes out within one look.
+func kindOf(s source.State) fault.Kind {
+	if s == source.Unreachable || s == source.Denied {
+		return fault.Unavailable
+	}
+	return fault.Invalid
 }
 
 // moved reports whether there is anything to record: the time of a look is not.
