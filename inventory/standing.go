@@ -24,11 +24,13 @@ const (
 
 // BehindOf compares what was last sent to the node with what the mesh would
 // send now. Wanted is the digest of that, or empty where the mesh wants nothing
-// of the node or cannot work it out. To a node that has not joined, or that
-// stands against the record, nothing would be sent.
+// of the node or cannot work it out. To a node that has not joined, that stands
+// against the record or that has refused just this, nothing would be sent.
 func BehindOf(n Node, wanted document.Digest) Behind {
 	switch {
 	case wanted == "", n.JoinedAt.IsZero(), n.Finding != "":
+		return NotBehind
+	case n.Wanted.Digest == wanted && n.HasRefused(n.Wanted):
 		return NotBehind
 	case n.Sent.Tuple == declaration.Tuple{}:
 		return NeverTold

@@ -33,6 +33,12 @@ func node(change ...func(*inventory.Node)) inventory.Node {
 	return n
 }
 
+func refused(d declaration.Tuple) func(*inventory.Node) {
+	return func(n *inventory.Node) {
+		n.Refused = &link.Refusal{Epoch: d.Epoch, Generation: d.Generation, Digest: d.Digest, Why: "too large"}
+	}
+}
+
 func TestBehindOf(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -53,7 +59,10 @@ func TestBehindOf(t *testing.T) {
 		{"another epoch", node(func(n *inventory.Node) { n.Wanted = tuple(2, 6, "A") }), digest("A"), inventory.OutOfDate},
 		{"it has not joined", node(func(n *inventory.Node) { n.JoinedAt, n.Sent = time.Time{}, inventory.Sent{} }), digest("A"), inventory.NotBehind},
 		{"it stands against the record", node(func(n *inventory.Node) { n.Finding = "has accepted 7/43" }), digest("B"), inventory.NotBehind},
-		{"it was sent it and has refused it", node(func(n *inventory.Node) { n.Accepted = tuple(1, 4, "B") }), digest("A"), inventory.NotBehind},
+		{"it was sent it and has not accepted it", node(func(n *inventory.Node) { n.Accepted = tuple(1, 4, "B") }), digest("A"), inventory.NotBehind},
+		{"it has refused it", node(refused(tuple(1, 5, "A")), func(n *inventory.Node) { n.Sent = inventory.Sent{} }), digest("A"), inventory.NotBehind},
+		{"it has refused it, and something else is wanted", node(refused(tuple(1, 5, "A"))), digest("B"), inventory.OutOfDate},
+		{"it has refused another", node(refused(tuple(1, 4, "A")), func(n *inventory.Node) { n.Sent.Tuple = tuple(1, 4, "A") }), digest("A"), inventory.OutOfDate},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -67,11 +76,6 @@ func TestBehindOf(t *testing.T) {
 func TestSend(t *testing.T) {
 	t.Parallel()
 	b := tuple(1, 6, "B")
-	refused := func(d declaration.Tuple) func(*inventory.Node) {
-		return func(n *inventory.Node) {
-			n.Refused = &link.Refusal{Epoch: d.Epoch, Generation: d.Generation, Digest: d.Digest, Why: "too large"}
-		}
-	}
 	for _, c := range []struct {
 		name   string
 		node   inventory.Node

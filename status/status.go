@@ -37,7 +37,7 @@ type Module struct {
 	Applied     int       `json:"applied"`
 	Outstanding int       `json:"outstanding"`
 	Failed      int       `json:"failed"`
-	Older       []Older   `json:"older,omitempty"` // nodes on which another build is declared
+	Older       []Older   `json:"older,omitempty"` // builds that other nodes are declared to have
 	Assigned    int       `json:"assigned"`        // nodes that it belongs on
 	Nodes       []On      `json:"nodes"`
 	Waiting     []Waiting `json:"waiting,omitempty"`
@@ -209,8 +209,7 @@ func (m Module) appliedWord() string {
 // Out reports whether the module's newest source is applied everywhere that it
 // belongs: the one exact answer to "did my change go out?".
 func (m Module) Out() bool {
-	return m.Source.State == "read" && m.Built != nil && m.Built.Current && m.Assigned > 0 &&
-		m.Declared == m.Assigned && m.Applied == m.Assigned
+	return m.Source.State == "read" && m.Built != nil && m.Built.Current && m.Assigned > 0 && m.Applied == m.Assigned
 }
 
 // Bad reports whether something is unfit, failed or stuck: a command that shows
@@ -225,9 +224,4 @@ func (m Module) Bad() bool {
 		}
 	}
 	return false
-}
-
-// Bad reports whether the node failed, is stuck, or stands against the record.
-func (n Node) Bad() bool {
-	return n.Outcome == "failed" || n.Finding != "" || (n.Trouble != nil && n.Trouble.Stuck)
 }

@@ -1,0 +1,101 @@
+package status
+
+import (
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/inventory"
+	"noxmesh/report"
+)
+
+// NodeFacts is what a node's status is made of.
+type NodeFacts struct {
+	Node         inventory.Node
+	Wanted       document.Digest // of what the mesh would send now; empty where it wants nothing or cannot work it out
+	NotWorkedOut int
+	Modules      []string // that belong on it
+}
+
+// The states of a node. What is wanted of it was declared to it: Applied when it
+// has read that back, Failed when that has failed, Refused when it would not
+// take it, Outstanding otherwise.
+const (
+	NotJoined   = "not joined"
+	Quarantined = "quarantined" // it stands against the record; see Finding
+	NeverTold   = string(inventory.NeverTold)
+	OutOfDate   = string(inventory.OutOfDate)
+	Refused     = "refused"
+	Failed      = string(inventory.Failed)
+	Applied     = string(inventory.Applied)
+	Outstanding = string(inventory.Outstanding)
+	Idle        = "idle" // nothing is wanted of it
+)
+
+// NodeState is the one word for a node. What cannot be worked out has no part in
+// it: the node then stands as it does to what it was last declared to be.
+func NodeState(f NodeFacts) string {
+	n := f.Node
+	if n.JoinedAt.IsZero() {
+		return NotJoined
+	}
+	if n.Finding != "" {
+		return Quarantined
+	}
+	if behind := inventory.BehindOf(n, f.Wanted); behind != inventory.NotBehind {
+		return string(behind)
+	}
+	switch {
+	case n.Wanted == declaration.Tuple{}:
+		return Idle
+	case n.HasRefused(n.Wanted):
+		return Refused
+	case n.Report == nil || n.Report.Accepted != n.Wanted:
+		return Outstanding
+	case n.Report.Outcome == report.OutcomeFailed:
+		return Failed
+	case !isApplied(*n.Report):
+		return Outstanding
+	}
+	return Applied
+}
+
+// isApplied reports whether the report says that all of what was accepted is applied.
+func isApplied(r report.Report) bool {
+	return r.Outcome == report.OutcomeApplied && r.Applied == r.Accepted && len(report.AppliedModules(r)) == len(r.Modules)
+}
+
+// OfNode is the node's status.
+func OfNode(f NodeFacts) Node {
+	n := f.Node
+	out := Node{
+		Node: n.ID, Name: n.Name, State: NodeState(f), Behind: inventory.BehindOf(n, f.Wanted), Host: n.Host,
+		LastSeen: n.LastSeen, SentAt: n.Sent.At, ReportAt: n.ReportAt, Finding: n.Finding,
+		Trouble: TroubleOf(n.Trouble), NotWorkedOut: f.NotWorkedOut, Modules: f.Modules,
+	}
+	if out.Modules == nil {
+		out.Modules = []string{}
+	}
+	if n.Refused != nil {
+		out.Refused = n.Refused.Why
+	}
+	if n.Report == nil {
+		return out
+	}
+	out.Outcome = string(n.Report.Outcome)
+	for _, r := range n.Report.Resources {
+		if r.Fixed {
+			out.Drift++
+		}
+		switch r.State {
+		case report.StateFailed, report.StateBlocked, report.StateWaiting, report.StateDiffers:
+			out.Failing = append(out.Failing, Failing{r.ID, string(r.State), r.Error})
+		case report.StateOK, report.StateChanged, report.StateRemoved:
+		}
+	}
+	return out
+}
+
+// Bad reports whether the node failed, refuses what it is told, is stuck, or
+// stands against the record.
+func (n Node) Bad() bool {
+	return n.State == Refused || n.Outcome == string(report.OutcomeFailed) || n.Finding != "" || (n.Trouble != nil && n.Trouble.Stuck)
+}
