@@ -41,6 +41,17 @@ func isOut(module, commit string, nodes int) func(status.Status) string {
 	}
 }
 
+// isOn is the fact that the commit is declared on so many nodes and applied on so many.
+func isOn(module, commit string, declared, applied int) func(status.Status) string {
+	return func(s status.Status) string {
+		m := moduleOf(s, module)
+		if m.Built != nil && m.Built.Commit == commit && m.Built.Current && m.Declared == declared && m.Applied == applied {
+			return ""
+		}
+		return line(s, module)
+	}
+}
+
 // isFit is the fact that the commit is built and may be declared.
 func isFit(module, commit string) func(status.Status) string {
 	return func(s status.Status) string {
@@ -156,3 +167,13 @@ func site(name, text string) files {
 
 // since says how long something took, for the log.
 func since(t time.Time) string { return time.Since(t).Round(time.Millisecond).String() }
+
+// logged is how often a part's log holds these words.
+func (m *mesh) logged(part, words string) int {
+	m.t.Helper()
+	b, err := os.ReadFile(m.path(part + ".log"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return strings.Count(string(b), words)
+}
