@@ -117,7 +117,7 @@ func TestCompareBuild(t *testing.T) {
 		},
 		{
 			name: "a live request is the only one, whatever its number", want: []string{"waits for a builder for linux/amd64, since 3"},
-			facts: facts(requests(asked("t1", 1, delivery.Open, 3), ended("t1", 2, 4, build.OutcomeFailed, build.StepBuild, "exit 1"))), now: 1000,
+			facts: facts(requests(asked("t1", 1, delivery.Open, 3), ended("t1", 2, 4, build.OutcomeFailed, "build: exit 1"))), now: 1000,
 		},
 		{
 			name: "withdrawn", want: []string{"waits for a new commit: the build was withdrawn, 3 leases were lost, since 9"}, now: 100_000,
@@ -128,49 +128,49 @@ func TestCompareBuild(t *testing.T) {
 			}())),
 		},
 		{
-			name: "failed, a moment ago", facts: facts(requests(ended("t1", 1, 10, build.OutcomeFailed, build.StepBuild, "exit 1"))), now: 10,
+			name: "failed, a moment ago", facts: facts(requests(ended("t1", 1, 10, build.OutcomeFailed, "build: exit 1"))), now: 10,
 			want: []string{"waits for the next attempt: build failed: exit 1, since 10", "again at 11"},
 		},
 		{
-			name: "failed, and it is time", facts: facts(requests(ended("t1", 1, 10, build.OutcomeFailed, build.StepBuild, "exit 1"))), now: 11,
+			name: "failed, and it is time", facts: facts(requests(ended("t1", 1, 10, build.OutcomeFailed, "build: exit 1"))), now: 11,
 			want: []string{"ask c1/t1 attempt 2"},
 		},
 		{
 			name: "failed for the fourth time", now: 17,
-			facts: facts(requests(ended("t1", 4, 10, build.OutcomeFailed, build.StepClone, "no route"), ended("t1", 3, 1, build.OutcomeFailed, build.StepClone, "no route"))),
+			facts: facts(requests(ended("t1", 4, 10, build.OutcomeFailed, "clone: no route"), ended("t1", 3, 1, build.OutcomeFailed, "clone: no route"))),
 			want:  []string{"waits for the next attempt: clone failed: no route, since 10", "again at 18"},
 		},
 		{
-			name: "environment", facts: facts(requests(ended("t1", 2, 10, build.OutcomeEnvironment, "", "no space left on device"))), now: 11,
+			name: "environment", facts: facts(requests(ended("t1", 2, 10, build.OutcomeEnvironment, "no space left on device"))), now: 11,
 			want: []string{"waits for the next attempt: the builder could not: no space left on device, since 10", "again at 12"},
 		},
 		{
-			name: "gone from the registry, at once", facts: facts(builds(gone(made("c1/t1=x", 3))), requests(ended("t1", 1, 10, build.OutcomeBuilt, "", ""))), now: 10,
+			name: "gone from the registry, at once", facts: facts(builds(gone(made("c1/t1=x", 3))), requests(ended("t1", 1, 10, build.OutcomeBuilt, ""))), now: 10,
 			want: []string{"ask c1/t1 attempt 2"},
 		},
 		{
 			name: "gone from the registry, and asked for", now: 10, want: []string{"waits for a builder for linux/amd64, since 10"},
-			facts: facts(builds(gone(made("c1/t1=x", 3))), requests(ended("t1", 1, 10, build.OutcomeBuilt, "", ""), asked("t1", 2, delivery.Open, 10))),
+			facts: facts(builds(gone(made("c1/t1=x", 3))), requests(ended("t1", 1, 10, build.OutcomeBuilt, ""), asked("t1", 2, delivery.Open, 10))),
 		},
 		{
 			name: "gone again as soon as it was built", now: 11,
-			facts: facts(builds(gone(made("c1/t1=x", 3))), requests(ended("t1", 1, 3, build.OutcomeBuilt, "", ""), ended("t1", 2, 10, build.OutcomeBuilt, "", ""))),
+			facts: facts(builds(gone(made("c1/t1=x", 3))), requests(ended("t1", 1, 3, build.OutcomeBuilt, ""), ended("t1", 2, 10, build.OutcomeBuilt, ""))),
 			want:  []string{"waits for the next attempt: built, and no longer in the registry, since 10", "again at 12"},
 		},
 		{
 			name: "gone again, long after", now: 500, want: []string{"ask c1/t1 attempt 3"},
-			facts: facts(builds(gone(made("c1/t1=x", 3))), requests(ended("t1", 1, 3, build.OutcomeBuilt, "", ""), ended("t1", 2, 10, build.OutcomeBuilt, "", ""))),
+			facts: facts(builds(gone(made("c1/t1=x", 3))), requests(ended("t1", 1, 3, build.OutcomeBuilt, ""), ended("t1", 2, 10, build.OutcomeBuilt, ""))),
 		},
 		{
 			name: "one of two is gone", facts: facts(builds(gone(made("c1/t1=x", 3)), made("c0/t1=x", 1)), nodes("n1"), on("n1=c0/t1")),
 		},
 		{
-			name: "a builder built something else", now: 10, facts: facts(builds(unfound(made("c1/t1=x", 3))), requests(ended("t1", 1, 10, build.OutcomeBuilt, "", ""))),
+			name: "a builder built something else", now: 10, facts: facts(builds(unfound(made("c1/t1=x", 3))), requests(ended("t1", 1, 10, build.OutcomeBuilt, ""))),
 			want: []string{"waits for the next attempt: built, and of something else than was asked for, since 10", "again at 11"},
 		},
 		{
 			name: "another commit with the tree that failed goes on counting", now: 20,
-			facts: facts(from(read("c2/t1")), requests(ended("t1", 1, 10, build.OutcomeFailed, build.StepBuild, "exit 1"))),
+			facts: facts(from(read("c2/t1")), requests(ended("t1", 1, 10, build.OutcomeFailed, "build: exit 1"))),
 			want:  []string{"ask c2/t1 attempt 2"},
 		},
 	})
@@ -284,7 +284,7 @@ func TestKnownBad(t *testing.T) {
 func TestFailingOf(t *testing.T) {
 	t.Parallel()
 	failed := func(attempt int64, minute int, why string) delivery.Asked {
-		return ended("t1", attempt, minute, build.OutcomeFailed, build.StepBuild, why)
+		return ended("t1", attempt, minute, build.OutcomeFailed, "build: "+why)
 	}
 	withdrawn := asked("t1", 1, delivery.Withdrawn, 9)
 	withdrawn.Why = "3 leases of it were lost"
@@ -301,12 +301,12 @@ func TestFailingOf(t *testing.T) {
 			want: &delivery.Failing{Says: "build failed: exit 3", Since: at(10), Last: at(15), Count: 3},
 		},
 		{
-			name: "failed in another way before", facts: facts(requests(failed(3, 12, "exit 1"), ended("t1", 2, 11, build.OutcomeEnvironment, "", "full"), failed(1, 10, "exit 1"))),
+			name: "failed in another way before", facts: facts(requests(failed(3, 12, "exit 1"), ended("t1", 2, 11, build.OutcomeEnvironment, "full"), failed(1, 10, "exit 1"))),
 			want: &delivery.Failing{Says: "build failed: exit 1", Since: at(12), Last: at(12), Count: 1},
 		},
 		{name: "failed, and the source has moved", facts: facts(from(read("c2/t2")), requests(failed(1, 10, "exit 1")))},
-		{name: "failed, and built since", facts: facts(builds(made("c1/t1=x", 20)), requests(failed(1, 10, "exit 1"), ended("t1", 2, 20, build.OutcomeBuilt, "", "")))},
-		{name: "failed, built since, and gone", facts: facts(builds(gone(made("c1/t1=x", 20))), requests(failed(1, 10, "exit 1"), ended("t1", 2, 20, build.OutcomeBuilt, "", "")))},
+		{name: "failed, and built since", facts: facts(builds(made("c1/t1=x", 20)), requests(failed(1, 10, "exit 1"), ended("t1", 2, 20, build.OutcomeBuilt, "")))},
+		{name: "failed, built since, and gone", facts: facts(builds(gone(made("c1/t1=x", 20))), requests(failed(1, 10, "exit 1"), ended("t1", 2, 20, build.OutcomeBuilt, "")))},
 		{name: "withdrawn", facts: facts(requests(withdrawn)), want: &delivery.Failing{Says: "the build was withdrawn, 3 leases of it were lost", Since: at(9), Last: at(9), Count: 3}},
 		{name: "no source", facts: facts(from(source.Source{}), requests(failed(1, 10, "exit 1")))},
 	} {

@@ -62,9 +62,14 @@ func asked(tree string, attempt int64, state delivery.AskState, minute int) deli
 	return delivery.Asked{ID: fmt.Sprintf("%s-%d", tree, attempt), Closure: closure(tree), Attempt: attempt, State: state, Since: at(minute)}
 }
 
-func ended(tree string, attempt int64, minute int, outcome build.Outcome, step build.Step, why string) delivery.Asked {
+// ended is a request that was answered; of one that failed, how is "step: why".
+func ended(tree string, attempt int64, minute int, outcome build.Outcome, how string) delivery.Asked {
 	a := asked(tree, attempt, delivery.Done, minute)
-	a.Outcome, a.Step, a.Why = outcome, step, why
+	a.Outcome, a.Why = outcome, how
+	if outcome == build.OutcomeFailed {
+		step, why, _ := strings.Cut(how, ": ")
+		a.Step, a.Why = build.Step(step), why
+	}
 	return a
 }
 
