@@ -2,12 +2,15 @@ package controller
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
 	"noxmesh/delivery/build"
 	deliverystore "noxmesh/delivery/store"
+	"noxmesh/document"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/loop"
@@ -60,26 +63,51 @@ func troubleOf(f delivery.Facts, d delivery.Difference) error {
 		With("mesh builder add NAME makes the token that a builder joins with")
 }
 
-// compareRegistry marks the current build as gone where the registry no longer
-// holds it: what has been built is compared with the world too.
+// compareRegistry compares the current build with the registry: what has been
+// built is compared with the world too. One that is gone is recorded as such, and
+// is no longer current in f.
 func (c *Controller) compareRegistry(ctx context.Context, f *delivery.Facts) error {
 	b := delivery.CurrentBuild(*f)
 	if b == nil {
 		return nil
 	}
-	has, err := c.pull.HasManifest(ctx, f.Module, b.Published)
+	has, err := c.holds(ctx, f.Module, *b)
 	if err != nil {
 		return fault.Add(err, "look for the build of %q in the registry", f.Module)
 	}
-	if !has {
-		builds := make([]artifact.Build, len(f.Builds))
-		copy(builds, f.Builds)
-		for i := range builds {
-			builds[i].Gone = builds[i].Gone || builds[i].ID == b.ID
-		}
-		f.Builds = builds
+	if has {
+		return nil
+	}
+	if err := c.write(ctx, func(tx *db.Tx) error { return deliverystore.MarkGone(tx, b.ID) }); err != nil {
+		return err
+	}
+	c.log.Warn("a build is gone from the registry", "module", f.Module, "build", string(b.ID))
+	f.Builds = slices.Clone(f.Builds)
+	for i := range f.Builds {
+		f.Builds[i].Gone = f.Builds[i].Gone || f.Builds[i].ID == b.ID
 	}
 	return nil
+}
+
+// holds reports whether the registry has all of a build: its manifest and each blob.
+func (c *Controller) holds(ctx context.Context, module string, b artifact.Build) (bool, error) {
+	has, err := c.pull.HasManifest(ctx, module, b.Published)
+	if err != nil || !has {
+		return false, err
+	}
+	blobs := maps.Clone(b.Where.Blobs)
+	if blobs == nil {
+		blobs = map[document.Digest]int64{}
+	}
+	for _, p := range b.Where.Archives {
+		blobs[p.Index], blobs[p.Blob] = p.IndexSize, p.Size
+	}
+	for digest, size := range blobs {
+		if has, err := c.pull.HasBlob(ctx, module, digest, size); err != nil || !has {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // ask records a signed build request. Asking twice is asking once: the id is a
