@@ -24,7 +24,7 @@ import (
 // options are a mesh. What is zero is as small as it can be.
 type options struct {
 	hosts    int           // node1, node2, …
-	builders int           // builder1, …
+	builders int           // b1, …
 	postgres bool          // instead of SQLite
 	programs string        // a folder of built programs: then every part is a process
 	every    time.Duration // between two looks at a source; 500 ms
@@ -69,7 +69,7 @@ func start(t *testing.T, opt options) *mesh {
 	t.Helper()
 	m := begin(t, opt)
 	for i := range m.opt.builders {
-		m.addBuilder(fmt.Sprintf("builder%d", i+1))
+		m.addBuilder(fmt.Sprintf("b%d", i+1))
 	}
 	for i := range m.opt.hosts {
 		m.addHost(fmt.Sprintf("node%d", i+1))
@@ -163,7 +163,8 @@ func (m *mesh) controllerArgs() []string {
 // addBuilder lets a builder join, and runs it.
 func (m *mesh) addBuilder(name string) *part {
 	m.t.Helper()
-	state := m.path(name)
+	state := m.path("builders", name)
+	must(m.t, os.MkdirAll(m.path("builders"), 0o755))
 	t := do(m, api.BuilderAdd(), api.BuilderIn{Builder: name})
 	token, err := identity.ParseToken(t.Token)
 	if err != nil {
@@ -173,7 +174,7 @@ func (m *mesh) addBuilder(name string) *part {
 		m.t.Fatal(err)
 	}
 	var p *part
-	p = m.part(name, func(ctx context.Context) error {
+	p = m.part("builder-"+name, func(ctx context.Context) error {
 		return builder.Run(ctx, builder.Config{State: state, Version: "test", Log: p.logger()})
 	}, "mesh-builder", "run", "--state", state)
 	m.builders = append(m.builders, p)
