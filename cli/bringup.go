@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -62,8 +65,9 @@ func (d *dev) controllerAnswers(ctx context.Context) error {
 }
 
 func (d *dev) joinBuilder(ctx context.Context) error {
-	if exists(d.path("builder", "joined.json")) {
-		return nil
+	joined, err := d.builderJoined(ctx)
+	if joined || err != nil {
+		return err
 	}
 	t, err := api.Do(ctx, d.client, api.BuilderAdd(), api.BuilderIn{Builder: "builder"})
 	if err != nil {
@@ -76,11 +80,12 @@ func (d *dev) joinBuilder(ctx context.Context) error {
 // only the controller knows of it, is another node now.
 func (d *dev) joinHost(ctx context.Context, name string) error {
 	root := d.path("nodes", name)
-	if exists(filepath.Join(root, "var/lib/mesh-host/joined.json")) {
-		return nil
-	}
 	if err := os.MkdirAll(root, 0o755); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "make the folder of %s", name)
+	}
+	joined, err := d.hostJoined(ctx, root)
+	if joined || err != nil {
+		return err
 	}
 	known, err := api.Do(ctx, d.client, api.NodeShow(), api.NodeIn{Node: name})
 	if err == nil && !known.JoinedAt.IsZero() {
@@ -93,6 +98,49 @@ func (d *dev) joinHost(ctx context.Context, name string) error {
 		return err
 	}
 	return d.once(ctx, "mesh-host", "join", "--root", root, t.Token)
+}
+
+// builderJoined asks the builder whether it is in a mesh. It answers with 0 only then.
+func (d *dev) builderJoined(ctx context.Context) (bool, error) {
+	path, err := d.program("mesh-builder")
+	if err != nil {
+		return false, err
+	}
+	return exec.CommandContext(ctx, path, "status", "--state", d.path("builder")).Run() == nil, ctx.Err()
+}
+
+// hostJoined asks the host whether it is in a mesh. That it is not must be its
+// word: a node that is taken for a new one loses its place.
+func (d *dev) hostJoined(ctx context.Context, root string) (bool, error) {
+	path, err := d.program("mesh-host")
+	if err != nil {
+		return false, err
+	}
+	var says, errs bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, "status", "--root", root, "-o", "json")
+	cmd.Stdout, cmd.Stderr = &says, &errs
+	if err := cmd.Run(); err == nil {
+		var status struct {
+			Node string `json:"node"`
+		}
+		if err := json.Unmarshal(says.Bytes(), &status); err != nil {
+			return false, fault.Wrap(fault.Broken, err, "read the status of the host in %q", root)
+		}
+		return status.Node != "", nil
+	}
+	var refused struct {
+		Error struct {
+			Kind string `json:"kind"`
+			Text string `json:"text"`
+		} `json:"error"`
+	}
+	if err := json.Unmarshal(errs.Bytes(), &refused); err != nil {
+		return false, fault.New(fault.Unavailable, "ask the host in %q for its status: %s", root, firstLine(errs.String()))
+	}
+	if kind, _ := fault.ParseKind(refused.Error.Kind); kind != fault.NotFound {
+		return false, fault.New(fault.Unavailable, "ask the host in %q for its status: %s", root, refused.Error.Text)
+	}
+	return false, nil
 }
 
 // tell says where everything is and what to type next.
@@ -138,7 +186,7 @@ func (d *dev) tellText(up devUp, off, more []string) {
 	}
 	d.line("in another terminal, in this folder:")
 	d.line("  mesh%s module add NAME REPOSITORY    a repository with module.json at its root", at)
-	d.line("  mesh%s assign NAME node1", at)
+	d.line("  mesh%s assign NAME NODE", at)
 	d.line("  mesh%s policy NAME auto", at)
 	d.line("  mesh%s status", at)
 	d.line("ctrl-C stops it")

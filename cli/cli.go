@@ -156,7 +156,6 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 		}
 		return noCommand(c, args[0])
 	}}
-	c.SuggestionsMinimumDistance = 2
 	c.AddCommand(commands...)
 	return c
 }
@@ -166,6 +165,7 @@ func noCommand(c *cobra.Command, given string) error {
 	if !c.HasParent() {
 		e = fault.New(fault.Invalid, "there is no command %q", given)
 	}
+	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(given); len(near) > 0 {
 		return e.With("did you mean %q?", near[0])
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -216,12 +217,12 @@ func (d *dev) choosePorts(ctx context.Context) error {
 	return nil
 }
 
-// portIsFree waits until a port of this mesh dev is free: the programs of one
-// that was killed may still be ending.
+// portIsFree makes sure that a port of this mesh dev is free. Where the programs
+// of one that was killed are still ending, it waits for them.
 func (d *dev) portIsFree(ctx context.Context, port int) error {
 	tick := time.NewTicker(offEvery)
 	defer tick.Stop()
-	deadline := time.Now().Add(endLimit)
+	deadline := time.Now().Add(endLimit + restartMax)
 	for {
 		l, err := listen(ctx, port)
 		switch {
@@ -229,7 +230,7 @@ func (d *dev) portIsFree(ctx context.Context, port int) error {
 			return l.Close()
 		case !errors.Is(err, syscall.EADDRINUSE):
 			return fault.Wrap(fault.Unavailable, err, "try port %d", port)
-		case time.Now().After(deadline):
+		case !d.leftovers() || time.Now().After(deadline):
 			return fault.New(fault.Conflict, "port %d, which this mesh dev's nodes know it by, is used by another program", port).
 				With("end that program (ss -ltnp 'sport = :%d' names it), or start afresh in another folder with --dir", port)
 		}
@@ -240,6 +241,21 @@ func (d *dev) portIsFree(ctx context.Context, port int) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// leftovers reports whether a program of an earlier mesh dev in this folder runs.
+func (d *dev) leftovers() bool {
+	for _, name := range []string{controllerName, "builder"} {
+		pid, err := os.ReadFile(d.pidPath(name))
+		if err != nil {
+			continue
+		}
+		program, err := os.ReadFile(filepath.Join("/proc", string(pid), "comm"))
+		if err == nil && strings.HasPrefix(string(program), "mesh-") { // and not another that has got the number
+			return true
+		}
+	}
+	return false
 }
 
 func listen(ctx context.Context, port int) (net.Listener, error) {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"noxmesh/api"
 	"noxmesh/internal/fault"
@@ -71,7 +70,13 @@ func commandsOf(c *cobra.Command, part func(head, text string)) {
 	part("Commands:", in(""))
 }
 
-func flagsOf(f *pflag.FlagSet) string {
+// flags is what a help text needs of a set of them.
+type flags interface {
+	HasAvailableFlags() bool
+	FlagUsagesWrapped(columns int) string
+}
+
+func flagsOf(f flags) string {
 	if !f.HasAvailableFlags() {
 		return ""
 	}

@@ -67,7 +67,7 @@ func (s *shell) nodeList() *cobra.Command {
 func (s *shell) showNodeList(out api.NodesOut, now time.Time) {
 	t := newTable("NODE", "STATE", "LAST SEEN", "HOST", "ID", "MODULES")
 	for _, n := range out.Nodes {
-		t.row(n.Name, n.State, seen(n.LastSeen, now), n.Host, n.Node.Node, joined(n.Modules...))
+		t.row(n.Name, n.State, seen(n.LastSeen, now), n.Host, n.Node.Node, joined(n.Modules))
 	}
 	s.table(t)
 	if len(out.Nodes) == 0 {

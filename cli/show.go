@@ -68,14 +68,8 @@ func (s *shell) table(t *table) {
 	s.failed = errors.Join(s.failed, s.out.Table(t.Table))
 }
 
-// joined is the words of a cell, and a dash where there are none.
-func joined(words ...string) string {
-	there := slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
-	if len(there) == 0 {
-		return "-"
-	}
-	return strings.Join(there, " ")
-}
+// joined is the words in a cell.
+func joined(words []string) string { return strings.Join(words, " ") }
 
 // listed is the words in a sentence.
 func listed(words []string) string { return strings.Join(words, ", ") }

@@ -38,8 +38,8 @@ A name that both a module and a node have is the module's.`,
 			if err != nil {
 				return err
 			}
-			for _, m := range st.Modules {
-				s.bad = s.bad || m.Bad()
+			for _, m := range st.Modules { // asked of a node, its modules may fail on others
+				s.bad = s.bad || m.Bad() && !ofNode
 			}
 			for _, n := range st.Nodes {
 				s.bad = s.bad || n.Bad()
@@ -181,7 +181,7 @@ func (s *shell) showOn(m status.Module, now time.Time, all bool) {
 func (s *shell) showNodes(st status.Status) {
 	t := newTable("NODE", "STATE", "LAST SEEN", "MODULES", "")
 	for _, n := range st.Nodes {
-		t.row(n.Name, n.State, seen(n.LastSeen, st.At), joined(n.Modules...), nodeWords(n, st.At))
+		t.row(n.Name, n.State, seen(n.LastSeen, st.At), joined(n.Modules), nodeWords(n, st.At))
 	}
 	s.table(t)
 	for _, n := range st.Nodes {
