@@ -80,6 +80,10 @@ func (r *runner) hear(ctx context.Context) error {
 			return nil
 		case data := <-r.pushes:
 			envelope, err := link.DecodeEnvelope(data)
+			if astray(data, envelope) {
+				r.cfg.Log.Warn("ignored an answer to somebody else", "type", string(envelope.PayloadType))
+				continue
+			}
 			if err != nil {
 				r.member.refuse(err)
 				r.cfg.Log.Warn("refused what is no declaration", "why", err)
@@ -89,6 +93,13 @@ func (r *runner) hear(ctx context.Context) error {
 			r.consider(envelope)
 		}
 	}
+}
+
+// astray reports whether a message is an answer of the mesh: a node may name
+// another's subject for the answer to its own question. What anybody can have
+// sent here says nothing of this node, and is not even refused.
+func astray(data []byte, e link.Envelope) bool {
+	return len(data) == 0 || e.PayloadType == link.TypeHelloAnswer || e.PayloadType == link.TypeReceipt
 }
 
 // consider judges a declaration and says hello at once: that is the receipt.
