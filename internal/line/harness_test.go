@@ -54,9 +54,9 @@ const (
 )
 
 // A fact that takes longer than this will not come true.
-var patience = flag.Duration("patience", 60*time.Second, "how long a fact is waited for") //nolint:gochecknoglobals // a flag
+var patience = flag.Duration("patience", 60*time.Second, "how long a fact is waited for")
 
-var meshes atomic.Int64 //nolint:gochecknoglobals // counts addresses
+var meshes atomic.Int64
 
 // address is a loopback address that no other mesh of this machine has.
 func address() string {

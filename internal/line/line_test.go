@@ -27,7 +27,7 @@ func each(t *testing.T, opt options, test func(t *testing.T, m *mesh)) {
 	}
 }
 
-var three = []string{"node1", "node2", "node3"} //nolint:gochecknoglobals // a constant list
+var three = []string{"node1", "node2", "node3"}
 
 // The mission's sentence: a commit becomes a running thing on three machines,
 // and each has read it back; the next one too, and nobody tells the mesh.
@@ -69,7 +69,7 @@ func TestACommitIsAppliedOnThreeNodes(t *testing.T) {
 // post calls the hook as a forge does: over TLS, without a login.
 func (m *mesh) post(path, body string) int {
 	m.t.Helper()
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // a forge that knows no CA of ours
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer client.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
 	defer cancel()
@@ -150,7 +150,7 @@ func TestPresenceBringsWhatIsRequired(t *testing.T) {
 	// It requires less: what nothing requires any more leaves, and is not still
 	// counted as declared.
 	less := m.forge.commit("workstation", files{"module.json": `{"module": "workstation", "requires": ["dotfiles"]}`})
-	s = m.until("the smaller workstation is out", isOut("workstation", less, 1))
+	m.until("the smaller workstation is out", isOut("workstation", less, 1))
 	m.until("the site has left", func(s status.Status) string {
 		if moduleOf(s, "site").Declared == 0 && nodeOf(s, "node1").State == "applied" {
 			return ""
