@@ -40,6 +40,9 @@ func (p *pass) clean() {
 			}
 			c.need(w.want.Path)
 			c.need(w.real)
+			if e, had := p.record.Entries[w.want.Path]; had {
+				c.need(e.Place()) // it may not have been looked at
+			}
 		}
 	}
 	p.sys.Forget()
@@ -194,8 +197,10 @@ func (c *cleaning) seal() {
 		}
 	}
 	c.sys.Forget()
+	links := false
 	for _, p := range c.gone {
 		e := c.record.Entries[p]
+		links = links || e.Thing.Kind == keep.Link
 		f, pl, err := look(c.sys, placed(e), c.buffer)
 		if err == nil && f.kind != "" && c.real[pl.real()] == "" {
 			err = fault.New(fault.Conflict, "it is there again")
@@ -205,6 +210,30 @@ func (c *cleaning) seal() {
 			continue
 		}
 		c.drop(p)
+	}
+	if links {
+		c.lookAgain()
+	}
+}
+
+// lookAgain reads everything back once more: a link that was removed may have
+// been on the way to something that is declared.
+func (c *cleaning) lookAgain() {
+	clear(c.real)
+	for _, it := range c.items {
+		gone := map[string]bool{}
+		for _, w := range it.works {
+			if !it.right() {
+				break
+			}
+			err := c.see(w, gone)
+			if err == nil && !w.found.same {
+				err = fault.New(fault.Conflict, "a link on the way was removed, and it is not as declared: %s", w.found.says)
+			}
+			if err != nil {
+				it.broken("read back", w.want.Path, err)
+			}
+		}
 	}
 }
 
@@ -274,10 +303,10 @@ func (c *cleaning) cannot(e keep.Entry, err error) {
 	r.State, r.Error = report.StateFailed, why.Error()
 }
 
-// clear removes, before anything is looked at, what the host made and what now
+// clearWay removes, before anything is looked at, what the host made and what now
 // stands in the way: a file or a link where a directory is needed, through
 // which a declared path would lead somewhere else.
-func (p *pass) clear() {
+func (p *pass) clearWay() {
 	needed := map[string]bool{}
 	p.wanted = map[string]bool{}
 	for _, it := range p.items {

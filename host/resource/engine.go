@@ -49,8 +49,9 @@ type pass struct {
 	items  []*item
 	dirty  bool // the record in memory is ahead of the one on disk
 	wrote  bool
+	alias  map[string]string // by a place that another path led to: that path
 	wanted map[string]bool   // every declared path, and every path in a declared archive
-	coming map[string]bool   // directories that the record says are about to be made
+	coming map[string]string // directories that the record says are about to be made: where
 	real   map[string]string // by where a declared thing truly is: its path
 	left   []report.Resource // what is no longer declared
 }
@@ -58,14 +59,14 @@ type pass struct {
 // Apply makes the machine what the body says, reads it back, and records it. An
 // error is the end of ctx and nothing else: every other failure is in the result.
 func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source) (Result, error) {
-	p := &pass{Engine: e, source: source, items: newItems(body), real: map[string]string{}, coming: map[string]bool{}}
+	p := &pass{Engine: e, source: source, items: newItems(body), real: map[string]string{}, coming: map[string]string{}}
 	e.sys.Forget()
 	defer e.sys.Forget()
 	if err := p.digest(); err != nil {
 		return Result{}, err
 	}
 	p.expand(ctx)
-	p.clear()
+	p.clearWay()
 	for level := range p.levels() {
 		if err := ctx.Err(); err != nil {
 			return Result{}, err

@@ -45,13 +45,18 @@ func (p *pass) saveFor(items []*item) {
 
 // mean is the line of the record for one thing that differs.
 func (p *pass) mean(it *item, w *work) error {
-	e, had := p.record.Entries[w.want.Path]
-	if err := p.replaceable(w, had); err != nil {
+	_, ours := p.record.Entries[w.want.Path]
+	if err := p.replaceable(w, ours); err != nil {
 		return err
 	}
 	if err := p.meanParents(path.Dir(w.want.Path)); err != nil {
 		return err
 	}
+	real, err := p.realOf(w.want.Path)
+	if err != nil {
+		return err
+	}
+	e, had := p.entry(w.want.Path, real)
 	switch {
 	case !had && w.found.kind == "":
 		e.Origin, e.Phase = keep.Made, keep.Making
@@ -67,17 +72,76 @@ func (p *pass) mean(it *item, w *work) error {
 			e.Was = e.Thing.Kind
 		}
 	}
-	real, err := realPath(p.sys, w.want.Path)
-	if err != nil {
-		return err
-	}
 	e.Thing, e.ID, e.Real = w.want, it.res.ID, elsewhere(w.want.Path, real)
 	if p.record.Entries[w.want.Path] != e {
 		p.record.Entries[w.want.Path] = e
 		p.dirty = true
 	}
-	p.coming[w.want.Path] = w.want.Kind == keep.Directory
+	if w.want.Kind == keep.Directory {
+		p.coming[w.want.Path] = real
+	}
 	return nil
+}
+
+// entry is the path's line of the record, where it is about this place. A path
+// that leads elsewhere by now has left behind what was made at the old place:
+// that gets a line of its own, and is removed with what is no longer declared.
+// And a place that has a line under another path, no longer declared, keeps it.
+func (p *pass) entry(at, real string) (keep.Entry, bool) {
+	e, had := p.record.Entries[at]
+	if !had {
+		return p.inherit(real)
+	}
+	if e.Place() == real {
+		return e, true
+	}
+	delete(p.record.Entries, at)
+	p.dirty = true
+	old := e
+	old.Thing.Path, old.Real = e.Place(), ""
+	if _, taken := p.record.Entries[old.Thing.Path]; !taken && e.Origin == keep.Made {
+		p.record.Entries[old.Thing.Path] = old
+	}
+	return p.inherit(real)
+}
+
+// inherit takes over the line of a place that was reached by another path.
+func (p *pass) inherit(real string) (keep.Entry, bool) {
+	if p.alias == nil {
+		p.alias = map[string]string{}
+		for at, e := range p.record.Entries {
+			if e.Real != "" {
+				p.alias[e.Real] = at
+			}
+		}
+	}
+	for _, at := range []string{real, p.alias[real]} {
+		if e, had := p.record.Entries[at]; had && !p.wanted[at] && e.Place() == real {
+			delete(p.record.Entries, at)
+			p.dirty = true
+			return e, true
+		}
+	}
+	return keep.Entry{}, false
+}
+
+// realOf is where the path leads, or will, where directories on the way are
+// about to be made.
+func (p *pass) realOf(at string) (string, error) {
+	rest := path.Base(at)
+	for dir := path.Dir(at); ; dir = path.Dir(dir) {
+		if real, ok := p.coming[dir]; ok {
+			return path.Join(real, rest), nil
+		}
+		d, err := p.sys.Dir(dir)
+		if err == nil {
+			return path.Join(d.Path(), rest), nil
+		}
+		if !system.Absent(err) || dir == "/" {
+			return "", err
+		}
+		rest = path.Join(path.Base(dir), rest)
+	}
 }
 
 // foreign reports whether what is there is not what a killed host was making.
@@ -108,20 +172,20 @@ func (p *pass) replaceable(w *work, ours bool) error {
 
 // meanParents adds the directories that are missing on the way.
 func (p *pass) meanParents(dir string) error {
-	for ; dir != "/" && !p.coming[dir]; dir = path.Dir(dir) {
-		_, err := p.sys.Dir(dir)
-		if err == nil {
-			return nil
-		}
-		if !system.Absent(err) {
-			return fault.Wrap(fault.Conflict, system.Cause(err), "the directory %q", dir)
-		}
-		if err := p.meanParent(dir); err != nil {
-			return err
-		}
-		p.coming[dir] = true // perhaps in the place of something else
+	if _, ok := p.coming[dir]; ok || dir == "/" {
+		return nil // perhaps in the place of something else
 	}
-	return nil
+	_, err := p.sys.Dir(dir)
+	if err == nil {
+		return nil
+	}
+	if !system.Absent(err) {
+		return fault.Wrap(fault.Conflict, system.Cause(err), "the directory %q", dir)
+	}
+	if err := p.meanParents(path.Dir(dir)); err != nil {
+		return err
+	}
+	return p.meanParent(dir)
 }
 
 func (p *pass) meanParent(dir string) error {
@@ -130,12 +194,13 @@ func (p *pass) meanParent(dir string) error {
 			return fault.New(fault.Conflict, "%q is a link that leads nowhere, which the host did not make", dir).With("remove it, or make what it leads to")
 		}
 	}
-	if e, had := p.record.Entries[dir]; had && e.Thing.Kind == keep.Directory {
-		return nil // what is in the record and is no directory has been taken out of the way
-	}
-	real, err := realPath(p.sys, dir)
+	real, err := p.realOf(dir)
 	if err != nil {
 		return err
+	}
+	p.coming[dir] = real
+	if e, had := p.entry(dir, real); had && e.Thing.Kind == keep.Directory {
+		return nil // what is in the record and is no directory has been taken out of the way
 	}
 	p.record.Entries[dir] = keep.Entry{
 		Thing: keep.Thing{Path: dir, Kind: keep.Directory, Mode: 0o755}, Real: elsewhere(dir, real), Origin: keep.Made, Phase: keep.Making,

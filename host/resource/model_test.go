@@ -179,7 +179,7 @@ func (m *model) round(all []declaration.Resource) {
 	m.rt.Logf("apply %v: %s%s", all, r.Outcome, words(r))
 	m.foreignStays()
 	if !r.Right {
-		m.onlyForeignFailures(r)
+		m.onlyForeignFailures(all, r)
 		return
 	}
 	for p, want := range m.wanted {
@@ -232,14 +232,30 @@ func (m *model) foreignStays() {
 	}
 }
 
-// onlyForeignFailures: a resource fails only where somebody else's thing stands in its way.
-func (m *model) onlyForeignFailures(r Result) {
+// onlyForeignFailures: a resource fails only where somebody else's thing stands
+// in its way, or where a link that is not the host's to remove leads it astray.
+func (m *model) onlyForeignFailures(all []declaration.Resource, r Result) {
+	paths := map[string]string{}
+	for _, res := range all {
+		paths[res.ID] = res.Path
+	}
 	for _, res := range r.Resources {
-		if res.State == report.StateFailed && !strings.Contains(res.Error, "did not make") && !strings.Contains(res.Error, "not a directory") &&
-			!strings.Contains(res.Error, "same place") && !strings.Contains(res.Error, "symbolic links") && !strings.Contains(res.Error, "file exists") {
+		blamed := strings.Contains(res.Error, "did not make") || strings.Contains(res.Error, "not a directory") || strings.Contains(res.Error, "same place")
+		if res.State == report.StateFailed && !blamed && !m.astray(paths[res.ID]) {
 			m.rt.Fatalf("%s failed, and nobody is in the way: %s", res.ID, res.Error)
 		}
 	}
+}
+
+// astray reports whether a link stands on a way of this machine: also the way of
+// another path may lead to this one's place.
+func (m *model) astray(p string) bool {
+	for _, q := range append(m.names, p) {
+		if _, declared := m.wanted[q]; !declared && strings.HasPrefix(describe(m.at(q)), "->") {
+			return true
+		}
+	}
+	return false
 }
 
 // nothingElse: what is on the machine is declared, on the way to something, or somebody else had a hand in it.

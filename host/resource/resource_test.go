@@ -166,6 +166,40 @@ func TestRemovesOnlyWhereItMade(t *testing.T) {
 	m.is("/moved/e/x", "x")
 }
 
+// TestWhatLedThroughARemovedLinkIsNotApplied: the link goes after the file that
+// it led to was read back.
+func TestWhatLedThroughARemovedLinkIsNotApplied(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.plant("/way", "->step")
+	m.applied(symlink("a/step", "/step", "."))
+	r := m.apply(m.depot.file("a/f", "/way/f", "f"))
+	m.state(r, "a/f", report.StateFailed)
+	if r.Outcome != report.OutcomeFailed {
+		t.Errorf("outcome %s, and /way/f is %q", r.Outcome, describe(m.at("/way/f")))
+	}
+}
+
+// TestAPathThatLeadsElsewhereLeavesNothingBehind: a link on the way goes, and
+// what was made through it goes too.
+func TestAPathThatLeadsElsewhereLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	m.plant("/one/", "/")
+	m.plant("/way", "->one")
+	f := m.depot.file("a/f", "/way/deep/f", "f")
+	m.applied(f)
+	m.is("/one/deep/f", "f")
+	must(t, os.Remove(m.at("/way")))
+	m.plant("/two/deep/f", "f")
+	m.plant("/way", "->two")
+	m.applied(f)
+	m.is("/one/deep", "")
+	m.is("/one", "/")
+	m.applied()
+	m.is("/two/deep/f", "f")
+}
+
 func TestArchiveChangesInPlace(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
@@ -363,6 +397,12 @@ func TestLinksInsideTheRootAreFollowed(t *testing.T) {
 	g := m.depot.file("a/g", "/run/f", "x")
 	m.applied(g)
 	m.is("/run/f", "x")
+	m.applied()
+	m.is("/run/f", "") // made by the host, whatever its name was then
+	m.applied(g)
+	m.applied(f)
+	m.applied()
+	m.is("/run/f", "")
 	r := m.apply(f, g)
 	if state(t, r, "a/g").State != report.StateFailed {
 		t.Errorf("two resources in one place: %s", words(r))

@@ -133,7 +133,11 @@ func (p *pass) settle(it *item) {
 }
 
 func (p *pass) settleThing(it *item, w *work) {
-	e, had := p.record.Entries[w.want.Path]
+	real := w.want.Path
+	if w.real != "" {
+		real = w.real
+	}
+	e, had := p.entry(w.want.Path, real)
 	if had && e.Phase == keep.Done && e.Thing == w.want && e.ID == it.res.ID && e.Was == "" && e.Real == w.real {
 		return
 	}
