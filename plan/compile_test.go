@@ -138,6 +138,12 @@ func TestCompileEdges(t *testing.T) {
 			body: "p a",
 		},
 		{
+			name: "a second one that provides the same is declared here: nothing is taken away",
+			facts: facts("a q", "a p", declared("a", requires("x")), declared("p", func(b *manifest.Built) { b.Provides = words("x") }),
+				declared("q", func(b *manifest.Built) { b.Provides = words("x") })),
+			body: "p q", wanted: "a p q", held: `a: requires "x", and p and q provide it`,
+		},
+		{
 			name: "a commit that requires more changes nothing here",
 			facts: facts("a", "a", func() plan.Module {
 				m := declared("a", nil)

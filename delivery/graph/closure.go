@@ -29,39 +29,46 @@ func newClosure(g *Graph) *closure {
 // reach is everything that the roots need, by name, so that the way through it
 // does not depend on the roots.
 func (c *closure) reach(roots []string) []int {
-	var reached []int
+	var reached, next []int
 	for _, r := range roots {
-		if m, known := c.graph.index[r]; known && c.needs[m] == nil {
-			reached = append(reached, c.enter(m))
+		if m, known := c.graph.index[r]; known {
+			next = append(next, m)
 		}
 	}
-	for next := 0; next < len(reached); next++ {
-		for _, m := range c.needs[reached[next]] {
-			if c.needs[m] == nil {
-				reached = append(reached, c.enter(m))
-			}
+	for len(next) > 0 {
+		m := next[len(next)-1]
+		next = next[:len(next)-1]
+		if c.needs[m] == nil {
+			reached = append(reached, m)
+			next = append(next, c.enter(m)...)
 		}
 	}
 	slices.Sort(reached)
 	return reached
 }
 
-// enter resolves what a module requires.
-func (c *closure) enter(m int) int {
+// enter resolves what a module requires, and is where that leads. Of several
+// that are declared here and provide one thing none is needed, since nobody has
+// chosen; and all of them belong here as they did before.
+func (c *closure) enter(m int) []int {
 	needs := make([]int, 0, len(c.graph.modules[m].Requires))
+	var kept []int
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(c.graph.modules[m].Requires))) {
-		if p := c.graph.providers[name]; len(p) == 1 {
-			if p[0] != m { // what it provides itself is there
-				needs = append(needs, p[0])
-			}
+		p := c.graph.providers[name]
+		if len(p) == 1 {
+			needs = append(needs, p[0])
 			continue
+		}
+		if len(p) > 1 && c.graph.modules[p[0]].Here {
+			kept = append(kept, p...)
 		}
 		_, why := c.graph.Provider(name)
 		c.problem(c.graph.modules[m].Name, why)
 	}
 	slices.Sort(needs)
-	c.needs[m] = slices.Compact(needs)
-	return m
+	needs = slices.DeleteFunc(slices.Compact(needs), func(p int) bool { return p == m }) // what it provides itself is there
+	c.needs[m] = needs
+	return append(kept, needs...)
 }
 
 func (c *closure) visit(m int) {

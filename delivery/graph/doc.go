@@ -10,6 +10,7 @@
 //     are problems, with the candidates and the whole cycle named. They are never
 //     an edge less, and they take nothing out of the set: that a module belongs
 //     somewhere is a decision, and whether it can be worked out is another fact.
+//     Of several that are declared here and provide one thing, all belong.
 //   - What is declared in the place that is asked about provides before what only
 //     could be: a commit that provides more changes nothing until it is declared.
 package graph

@@ -67,7 +67,8 @@ func TestClosure(t *testing.T) {
 		},
 		{name: "what is declared here provides before what could", modules: []string{"!a: x", "!dnsmasq:; x", "unbound:; x"}, roots: "a", order: "dnsmasq a"},
 		{
-			name: "two are declared here", modules: []string{"!a: x", "!dnsmasq:; x", "!unbound:; x", "third:; x"}, roots: "a", order: "a",
+			name: "two are declared here, and both stay", modules: []string{"!a: x", "!dnsmasq: base; x", "!unbound: a; x", "third:; x", "!base:"},
+			roots: "a", order: "a base dnsmasq unbound",
 			problems: []graph.Problem{{Module: "a", Why: `requires "x", and dnsmasq and unbound provide it`}},
 		},
 		{
