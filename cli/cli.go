@@ -39,7 +39,7 @@ func Run(ctx context.Context, cfg Config, args []string) int {
 	s := &shell{Config: cfg}
 	s.out = term.Open("mesh", cfg.Stdout, cfg.Stderr, cfg.Environ)
 	s.out.JSON = wantsJSON(args) // also for what is wrong with the arguments themselves
-	root := s.root()
+	root := s.root()             //nolint:contextcheck // a completion has the context of its command
 	root.SetArgs(args)
 	root.SetIn(cfg.Stdin)
 	root.SetOut(cfg.Stdout)

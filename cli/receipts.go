@@ -25,19 +25,9 @@ func (s *shell) waitForReceipts(c *cobra.Command, in api.PushIn, wait time.Durat
 		if err != nil {
 			return err
 		}
-		missing := 0
-		in.Nodes, in.Behind = nil, false // from now on just those
-		for i, n := range out.Nodes {
-			if before, ok := was[n.Node]; ok {
-				out.Nodes[i].Behind = before.Behind
-			} else {
-				was[n.Node] = n
-			}
-			in.Nodes = append(in.Nodes, n.Node)
-			if !n.Accepted && n.Why != nothingWanted {
-				missing++
-			}
-		}
+		var missing int
+		in.Behind = false // from now on just those
+		in.Nodes, missing = pushedTo(out, was)
 		if missing == 0 || time.Until(deadline) <= 0 {
 			s.late = missing > 0
 			s.show(out, func() { s.showPushed(out, behind) })
@@ -45,6 +35,23 @@ func (s *shell) waitForReceipts(c *cobra.Command, in api.PushIn, wait time.Durat
 		}
 		s.out.Progress("waiting for %d receipts", missing)
 	}
+}
+
+// pushedTo is the nodes of an answer and how many of them owe a receipt. How
+// each was behind stays as the first answer had it.
+func pushedTo(out api.PushOut, was map[string]api.Pushed) (nodes []string, missing int) {
+	for i, n := range out.Nodes {
+		if before, ok := was[n.Node]; ok {
+			out.Nodes[i].Behind = before.Behind
+		} else {
+			was[n.Node] = n
+		}
+		nodes = append(nodes, n.Node)
+		if !n.Accepted && n.Why != nothingWanted {
+			missing++
+		}
+	}
+	return nodes, missing
 }
 
 // nothingWanted is the controller's word for a node that has nothing to accept.

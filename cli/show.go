@@ -71,8 +71,10 @@ func (s *shell) table(t *table) {
 // joined is the words in a cell.
 func joined(words []string) string { return strings.Join(words, " ") }
 
-// listed is the words in a sentence.
-func listed(words []string) string { return strings.Join(words, ", ") }
+// listed is names in a sentence, in their order.
+func listed(names []string) string {
+	return strings.Join(slices.Sorted(slices.Values(names)), ", ")
+}
 
 // short is a digest or an id as people read it.
 func short(digest string) string {

@@ -64,20 +64,18 @@ func (s *shell) waitFor(ctx context.Context, w waiting) error {
 	}
 	// The controller's clock is the one that its looks are told by.
 	asked := st.At
-	if _, err := ask(ctx, s, api.ModuleLook(), api.ModuleIn{Module: w.module}); err != nil && fault.KindOf(err) != fault.Denied {
-		return err // a viewer may not ask for a look, and waits for the next
+	if err := s.lookNow(ctx, w.module); err != nil {
+		return err
 	}
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for fresh := w.commit != ""; ; {
 		m := st.Modules[0]
 		there, unfit := w.judge(m)
-		if done := there || unfit; (done && fresh) || time.Now().After(deadline) {
+		done := there || unfit
+		if (done && fresh) || time.Now().After(deadline) {
 			s.late, s.bad = !done || !fresh, done && fresh && unfit
-			s.show(m, func() { s.showWaited(m, st.At, done) })
-			if done && !fresh {
-				s.out.Note("in this time its source was not looked at again")
-			}
+			s.showEnd(m, st.At, done, fresh)
 			return nil
 		}
 		// What a look finds is in the record a moment after the look is over, so
@@ -89,14 +87,37 @@ func (s *shell) waitFor(ctx context.Context, w waiting) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		next, err := s.moduleStatus(ctx, w.module)
-		switch {
-		case err == nil:
-			st = next
-		case fault.KindOf(err) != fault.Unavailable || time.Now().After(deadline):
-			return err // one that is started again is waited for
+		if st, err = s.statusAfter(ctx, w.module, st, deadline); err != nil {
+			return err
 		}
 	}
+}
+
+// lookNow asks for a look at the module's source. A viewer may not, and waits
+// for the next.
+func (s *shell) lookNow(ctx context.Context, module string) error {
+	_, err := ask(ctx, s, api.ModuleLook(), api.ModuleIn{Module: module})
+	if fault.KindOf(err) == fault.Denied {
+		return nil
+	}
+	return err
+}
+
+func (s *shell) showEnd(m status.Module, at time.Time, done, fresh bool) {
+	s.show(m, func() { s.showWaited(m, at, done) })
+	if done && !fresh {
+		s.out.Note("in this time its source was not looked at again")
+	}
+}
+
+// statusAfter is the status after st. A controller that does not answer may be
+// starting again, and is waited for until the deadline.
+func (s *shell) statusAfter(ctx context.Context, module string, st status.Status, deadline time.Time) (status.Status, error) {
+	next, err := s.moduleStatus(ctx, module)
+	if fault.KindOf(err) == fault.Unavailable && time.Now().Before(deadline) {
+		return st, nil
+	}
+	return next, err
 }
 
 // judge says whether what is waited for is there, or can't come to be without a new commit.
