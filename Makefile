@@ -16,7 +16,7 @@ RACE := $(if $(shell command -v $${CC:-cc} 2>/dev/null),-race)
 STATE := git status --porcelain 2>/dev/null; git diff 2>/dev/null | cksum
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check bench fuzz golden clean
+.PHONY: help build demo test lint check bench fuzz golden docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ golden: ## write the golden files, and what the command stories expect, anew
 	done
 	UPDATE=1 $(GO) test ./cli
 	git diff --stat
+
+docs: ## write docs/cli.md and docs/openapi.json anew, from the commands and the table of calls
+	$(GO) test ./cli ./api -run '^TestReference$$' -update
 
 clean: ## remove bin/
 	rm -rf bin

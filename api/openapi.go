@@ -100,8 +100,10 @@ func (s schemas) of(t reflect.Type) map[string]any {
 		return map[string]any{"type": "boolean"}
 	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Uint64:
 		return map[string]any{"type": "integer"}
+	case t.Kind() == reflect.String:
+		return map[string]any{"type": "string"}
 	}
-	return map[string]any{"type": "string"}
+	return map[string]any{}
 }
 
 // SchemaName is what the description calls the schema of a struct.

@@ -17,6 +17,7 @@ const helpWidth = 79
 
 // helpOf is a command's help text.
 func helpOf(c *cobra.Command) string {
+	c.InitDefaultHelpFlag() // not before it is run, otherwise
 	var b strings.Builder
 	part := func(head, text string) {
 		if text = strings.TrimRight(text, "\n "); text != "" {

@@ -139,7 +139,7 @@ func (s *shell) showWrite(w api.Write, now time.Time) {
 	if w.Why != "" {
 		line += ": " + w.Why
 	}
-	s.line("  %s", term.Clean(line))
+	s.words("  ", line)
 }
 
 func (s *shell) moduleRemove() *cobra.Command {

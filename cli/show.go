@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"noxmesh/internal/term"
 	"noxmesh/inventory"
@@ -54,18 +55,50 @@ func (t *table) row(cells ...string) {
 	t.Row(row...)
 }
 
-// table prints t without the columns in which nothing stands.
+// table prints t without the columns in which nothing stands. A last column
+// without a head holds words about its row: where the terminal has no room for
+// them, they stand below the table and are not cut.
 func (s *shell) table(t *table) {
 	for i := len(t.Columns) - 1; i >= 0; i-- {
-		if slices.ContainsFunc(t.Rows, func(row []term.Cell) bool { return row[i].Text != "" }) {
-			continue
-		}
-		t.Columns = slices.Delete(t.Columns, i, i+1)
-		for j := range t.Rows {
-			t.Rows[j] = slices.Delete(t.Rows[j], i, i+1)
+		if !slices.ContainsFunc(t.Rows, func(row []term.Cell) bool { return row[i].Text != "" }) {
+			t.drop(i)
 		}
 	}
+	last := len(t.Columns) - 1
+	var below []string
+	if last > 0 && t.Columns[last].Head == "" && s.out.Width > 0 && t.width() > s.out.Width {
+		for _, row := range t.Rows {
+			if words := row[last].Text; words != "" {
+				below = append(below, row[0].Text+": "+words)
+			}
+		}
+		t.drop(last)
+	}
 	s.failed = errors.Join(s.failed, s.out.Table(t.Table))
+	for _, line := range below {
+		s.words("  ", line)
+	}
+}
+
+func (t *table) drop(column int) {
+	t.Columns = slices.Delete(t.Columns, column, column+1)
+	for i := range t.Rows {
+		t.Rows[i] = slices.Delete(t.Rows[i], column, column+1)
+	}
+}
+
+// width is how wide the table is with nothing cut.
+func (t *table) width() int {
+	const gap = 2
+	all := gap * (len(t.Columns) - 1)
+	for i, c := range t.Columns {
+		widest := len(c.Head)
+		for _, row := range t.Rows {
+			widest = max(widest, utf8.RuneCountInString(term.Clean(row[i].Text)))
+		}
+		all += widest
+	}
+	return all
 }
 
 // joined is the words in a cell.
