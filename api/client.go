@@ -64,7 +64,7 @@ func Do[In, Out any](ctx context.Context, c *Client, call Call[In, Out], in In) 
 		return out, c.unreachable(err)
 	}
 	defer res.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(res.Body, int64(outLimits.Bytes)+1))
+	b, err := io.ReadAll(io.LimitReader(res.Body, outLimit))
 	if err != nil {
 		return out, fault.Wrap(fault.Unavailable, err, "read the answer of the controller at %q", c.where)
 	}

@@ -107,7 +107,7 @@ func read[In any](row Row, r *http.Request) (in In, err error) {
 			return in, fault.Wrap(fault.Unavailable, err, "read the body of %s", row.Name)
 		}
 		if len(body) > 0 {
-			if in, err = document.Decode[In](documentName(row, "body"), body, inLimits); err != nil {
+			if in, err = document.Decode[In]("body of "+row.Name, body, inLimits); err != nil {
 				return in, err
 			}
 		}

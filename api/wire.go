@@ -1,7 +1,6 @@
 package api
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -12,11 +11,11 @@ import (
 	"noxmesh/internal/fault"
 )
 
-// What a server reads of a request, and a client of an answer.
-var (
-	inLimits  = document.Limits{Bytes: 1 << 20, Depth: 16}  //nolint:gochecknoglobals // a constant struct
-	outLimits = document.Limits{Bytes: 64 << 20, Depth: 32} //nolint:gochecknoglobals // a constant struct
-)
+// inLimits is what a server reads of a request.
+var inLimits = document.Limits{Bytes: 1 << 20, Depth: 16} //nolint:gochecknoglobals // a constant struct
+
+// outLimit is what a client reads of an answer, in bytes.
+const outLimit = 64 << 20
 
 // StatusCode is the HTTP status of an error of this kind.
 func StatusCode(k fault.Kind) int {
@@ -121,6 +120,3 @@ func fill(r *http.Request, in any) error {
 	}
 	return nil
 }
-
-// documentName is what a fault in a document of this call is filed under.
-func documentName(row Row, side string) string { return fmt.Sprintf("%s of %s", side, row.Name) }
