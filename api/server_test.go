@@ -314,10 +314,8 @@ func TestSomethingElseAnswers(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"a page":   func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
 		"an error": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "bad gateway", http.StatusBadGateway) },
-			_, _ = io.WriteString(w, `{"version":"v9","mesh":"x","more":1}`)
-		},
-		"cut":     func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"version":"v`) },
-		"nothing": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"cut":      func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"version":"v`) },
+		"nothing":  func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		server := httptest.NewServer(answer)
 		c := &Client{http: server.Client(), base: server.URL, where: server.URL}
