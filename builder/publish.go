@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"time"
 
 	"noxmesh/document"
 	"noxmesh/internal/effect"
@@ -26,7 +27,7 @@ func (o *order) publish(ctx context.Context, result *made) error {
 	config := oci.Descriptor{MediaType: oci.MediaBuilt, Digest: document.Sum(body), Size: int64(len(body))}
 	m := oci.Manifest{ArtifactType: oci.MediaBuilt, Config: config}
 	for _, b := range o.packed.blobs {
-		if err := o.pushBlob(ctx, b); err != nil {
+		if err := o.patiently(ctx, func() error { return o.pushBlob(ctx, b) }); err != nil {
 			return fault.Add(err, "%s", b.title)
 		}
 		m.Layers = append(m.Layers, oci.Descriptor{
@@ -34,12 +35,15 @@ func (o *order) publish(ctx context.Context, result *made) error {
 			Annotations: map[string]string{"org.opencontainers.image.title": b.title},
 		})
 	}
-	if err := o.push(ctx, config.Digest, config.Size, bytes.NewReader(body)); err != nil {
+	err = o.patiently(ctx, func() error { return o.push(ctx, config.Digest, config.Size, bytes.NewReader(body)) })
+	if err != nil {
 		return fault.Add(err, "the built manifest")
 	}
-	err = effect.Do("builder.manifest.push", func() error {
-		result.published, err = o.registry.PushManifest(ctx, o.request.Target, m)
-		return err
+	err = o.patiently(ctx, func() error {
+		return effect.Do("builder.manifest.push", func() (err error) {
+			result.published, err = o.registry.PushManifest(ctx, o.request.Target, m)
+			return err
+		})
 	})
 	if err != nil {
 		return fault.Add(err, "the build")
@@ -47,6 +51,25 @@ func (o *order) publish(ctx context.Context, result *made) error {
 	result.where = o.packed.where
 	o.log.Note("%d blobs, manifest %s", len(m.Layers)+1, result.published)
 	return nil
+}
+
+// registryPatience is how long a registry that does not answer, or does not know
+// yet that the lease goes on, is waited for. Whoever starts it again needs
+// seconds, and what is to be published may have taken an hour.
+const registryPatience = 30 * time.Second
+
+// patiently tries again while it may be the registry's fault.
+func (o *order) patiently(ctx context.Context, push func() error) error {
+	over, wait := time.Now().Add(registryPatience), backoff{}
+	for {
+		err := push()
+		kind := fault.KindOf(err)
+		if kind != fault.Unavailable && kind != fault.Denied || ctx.Err() != nil || time.Now().After(over) {
+			return err
+		}
+		o.log.Note("try again: %s", said(err))
+		wait.pause(ctx)
+	}
 }
 
 func (o *order) pushBlob(ctx context.Context, b blob) error {
