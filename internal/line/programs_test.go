@@ -33,11 +33,6 @@ var programs = sync.OnceValues(func() (string, error) {
 	return build("programs", "mesh-controller", "mesh-builder", "mesh-host")
 })
 
-// crashing is a controller that can be told where to die.
-var crashing = sync.OnceValues(func() (string, error) {
-	return build("crashing", "-tags=meshcrash", "mesh-controller")
-})
-
 func build(name string, args ...string) (string, error) {
 	dir := filepath.Join(built, name)
 	words := []string{"build", "-o", dir + "/"}
