@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -64,12 +65,24 @@ func (d *dev) controllerAnswers(ctx context.Context) error {
 	}
 }
 
+// joinBuilder lets the builder join. One that was killed while it joined, so that
+// only the controller knows of it, is another builder now.
 func (d *dev) joinBuilder(ctx context.Context) error {
 	joined, err := d.builderJoined(ctx)
 	if joined || err != nil {
 		return err
 	}
-	t, err := api.Do(ctx, d.client, api.BuilderAdd(), api.BuilderIn{Builder: "builder"})
+	const name = "builder"
+	known, err := api.Do(ctx, d.client, api.Builders(), api.Nothing{})
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(known.Builders, func(b api.BuilderOut) bool { return b.Name == name }) {
+		if _, err := api.Do(ctx, d.client, api.BuilderRemove(), api.BuilderIn{Builder: name}); err != nil {
+			return err
+		}
+	}
+	t, err := api.Do(ctx, d.client, api.BuilderAdd(), api.BuilderIn{Builder: name})
 	if err != nil {
 		return err
 	}
