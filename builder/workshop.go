@@ -185,9 +185,16 @@ func (b *bench) handOverOne(path string, d fs.DirEntry) error {
 	return unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW)
 }
 
+// leftovers is how long what a killed builder has left running may still write: a
+// git that nobody reads from any more ends by itself.
+const leftovers = 3 * time.Second
+
 // removeAll removes path and all below it, folders without permissions included.
 func removeAll(path string) error {
 	err := os.RemoveAll(path)
+	for over := time.Now().Add(leftovers); errors.Is(err, syscall.ENOTEMPTY) && time.Now().Before(over); err = os.RemoveAll(path) {
+		time.Sleep(20 * time.Millisecond)
+	}
 	if err == nil {
 		return nil
 	}

@@ -2,10 +2,12 @@ package git
 
 import (
 	"cmp"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"noxmesh/internal/fault"
@@ -63,7 +65,9 @@ func New(cfg Config) (*Git, error) {
 }
 
 func (g *Git) prepare() error {
-	if err := os.RemoveAll(g.tmp); err != nil {
+	// A git that a killed process has left may still write there. What stays
+	// because of that is in nobody's way, and goes at the next start.
+	if err := os.RemoveAll(g.tmp); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
 		return fault.Wrap(fault.Unknown, err, "clearing %q", g.tmp)
 	}
 	if err := os.MkdirAll(g.tmp, 0o700); err != nil {
