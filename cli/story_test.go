@@ -140,7 +140,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	wanted, err := regexp.Compile("(?m)" + args[0])
 	ts.Check(err)
 	deadline := time.Now().Add(stepLimit)
-	tick := time.NewTicker(100 * time.Millisecond)
+	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		_ = ts.Exec(args[1], args[2:]...) // it may be refused as long as it is not true
