@@ -56,7 +56,7 @@ func isOn(module, commit string, declared, applied int) func(status.Status) stri
 func isFit(module, commit string) func(status.Status) string {
 	return func(s status.Status) string {
 		m := moduleOf(s, module)
-		if m.Built != nil && m.Built.Commit == commit && strings.HasPrefix(m.Built.Verdict, "fit") {
+		if m.Built != nil && m.Built.Current && m.Built.Commit == commit && strings.HasPrefix(m.Built.Verdict, "fit") {
 			return ""
 		}
 		return line(s, module)
