@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -41,11 +42,15 @@ func (o *outbox) of(node string) (message, bool) {
 }
 
 // put keeps m, and the time of the push where it is still the same declaration.
+// What is there and newer stays: m was worked out of an older look.
 func (o *outbox) put(node string, m message) message {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if was := o.nodes[node]; was.tuple == m.tuple {
+	switch was := o.nodes[node]; {
+	case was.tuple == m.tuple:
 		m.sent = was.sent
+	case m.tuple != declaration.Tuple{} && m.tuple.Before(was.tuple):
+		return was
 	}
 	o.nodes[node] = m
 	return m
@@ -82,6 +87,9 @@ func (c *Controller) declareStep(ctx context.Context, id string) (loop.Result, e
 		return loop.Result{}, nil
 	}
 	m, err := c.workOut(ctx, v, n)
+	if errors.Is(err, errMoved) {
+		return loop.Result{After: time.Millisecond}, nil
+	}
 	if err != nil {
 		return loop.Result{}, err
 	}
@@ -132,6 +140,10 @@ func (c *Controller) workOut(ctx context.Context, v *view, n inventory.Node) (me
 	return c.outbox.put(n.ID, message{tuple: tuple, envelope: &envelope}), nil
 }
 
+// errMoved is that a newer declaration was issued since the look that this one
+// was worked out of: a place above it would take the node back to what was.
+var errMoved = errors.New("a newer declaration has been issued meanwhile")
+
 // issue gives the digest its place in the order, in the transaction that
 // records it. What is already the newest keeps its place.
 func (c *Controller) issue(ctx context.Context, n inventory.Node, p plan.Plan, digest document.Digest) (t declaration.Tuple, err error) {
@@ -143,6 +155,13 @@ func (c *Controller) issue(ctx context.Context, n inventory.Node, p plan.Plan, d
 		names = append(names, m.Module)
 	}
 	err = c.write(ctx, func(tx *db.Tx) error {
+		is, err := inventorystore.Node(tx, n.ID)
+		if err != nil {
+			return err
+		}
+		if is.Wanted != n.Wanted {
+			return errMoved
+		}
 		t, err = inventorystore.Issue(tx, inventorystore.Issuing{Node: n.ID, Digest: digest, Modules: names, At: time.Now()})
 		return err
 	})

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -198,11 +199,19 @@ func (c *Controller) message(ctx context.Context, n inventory.Node) (message, er
 	if m, ok := c.outbox.of(n.ID); ok {
 		return m, nil
 	}
-	v, err := c.look(ctx)
-	if err != nil {
-		return message{}, err
+	for {
+		v, err := c.look(ctx)
+		if err != nil {
+			return message{}, err
+		}
+		is, err := v.node(n.ID)
+		if err != nil {
+			return message{}, err
+		}
+		if m, err := c.workOut(ctx, v, is); !errors.Is(err, errMoved) {
+			return m, err
+		}
 	}
-	return c.workOut(ctx, v, n)
 }
 
 // report stores what a node read back. Its receipt means that it is committed.
