@@ -193,7 +193,7 @@ const leftovers = 3 * time.Second
 func removeAll(path string) error {
 	err := os.RemoveAll(path)
 	for over := time.Now().Add(leftovers); errors.Is(err, syscall.ENOTEMPTY) && time.Now().Before(over); err = os.RemoveAll(path) {
-		time.Sleep(20 * time.Millisecond)
+		<-time.After(20 * time.Millisecond)
 	}
 	if err == nil {
 		return nil
