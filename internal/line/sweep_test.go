@@ -52,14 +52,14 @@ func TestTheControllerDiesAtEachOfItsEffects(t *testing.T) {
 			}
 		})
 	}
-	for _, p := range points {
+	for _, p := range points { //nolint:paralleltest // the sweepers run them
 		next <- p
 	}
 	close(next)
 	group.Wait()
 }
 
-var others = flag.Int("points", 10, "how many occurrences of effects the sweep tries besides the first of each") //nolint:gochecknoglobals // a flag
+var others = flag.Int("points", 10, "how many occurrences of effects the sweep tries besides the first of each")
 
 // choose is each name's first occurrence, before and after, and a handful of the others.
 func choose(t *testing.T, file string) []string {
@@ -81,7 +81,7 @@ func choose(t *testing.T, file string) []string {
 
 func names(points []string) map[string]bool {
 	set := map[string]bool{}
-	for _, p := range points {
+	for _, p := range points { //nolint:paralleltest // the sweepers run them
 		name, _, _ := strings.Cut(p, "#")
 		set[name] = true
 	}
