@@ -81,7 +81,7 @@ func choose(t *testing.T, file string) []string {
 
 func names(points []string) map[string]bool {
 	set := map[string]bool{}
-	for _, p := range points { //nolint:paralleltest // the sweepers run them
+	for _, p := range points {
 		name, _, _ := strings.Cut(p, "#")
 		set[name] = true
 	}
