@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	mesh "noxmesh"
 	"noxmesh/document"
@@ -57,11 +56,11 @@ var (
 func check(d Declaration, r *document.Reading) {
 	for _, id := range []struct{ path, id string }{{"mesh", d.Mesh}, {"node", d.Node}} {
 		if !mesh.ValidID(id.id) {
-			r.Fault(id.path, "want 8 to 32 lower-case letters and digits", "%q is not an id", short(id.id))
+			r.Fault(id.path, "want 8 to 32 lower-case letters and digits", "%q is not an id", document.Short(id.id))
 		}
 	}
 	if !mesh.ValidNodeName(d.Name) {
-		r.Fault("name", "want a host name in lower case, at most 63", "%q is not the name of a node", short(d.Name))
+		r.Fault("name", "want a host name in lower case, at most 63", "%q is not the name of a node", document.Short(d.Name))
 	}
 	if d.Epoch < 1 {
 		r.Fault("epoch", "want 1 or more", "epoch %d", d.Epoch)
@@ -91,10 +90,10 @@ func (c *checker) modules(modules []Module) {
 	for i, m := range modules {
 		at := document.At("body.modules", i)
 		if !mesh.ValidModuleName(m.Module) {
-			c.Fault(at+".module", "want lower-case letters, digits and inner hyphens, at most 63", "%q is not the name of a module", short(m.Module))
+			c.Fault(at+".module", "want lower-case letters, digits and inner hyphens, at most 63", "%q is not the name of a module", document.Short(m.Module))
 		}
 		if c.names[m.Module] {
-			c.Fault(at+".module", "want each module once", "%q is there twice", short(m.Module))
+			c.Fault(at+".module", "want each module once", "%q is there twice", document.Short(m.Module))
 		}
 		c.names[m.Module] = true
 		c.digest(at+".content", m.Content)
@@ -105,24 +104,24 @@ func (c *checker) resource(at string, r Resource) {
 	module, id, _ := strings.Cut(r.ID, "/")
 	switch {
 	case !idPart.MatchString(module) || !idPart.MatchString(id):
-		c.Fault(at+".id", "want MODULE/ID", "%q is not the id of a resource", short(r.ID))
+		c.Fault(at+".id", "want MODULE/ID", "%q is not the id of a resource", document.Short(r.ID))
 	case !c.names[module]:
-		c.Fault(at+".id", "name it in body.modules", "%q is of a module that is not on this node", short(r.ID))
+		c.Fault(at+".id", "name it in body.modules", "%q is of a module that is not on this node", document.Short(r.ID))
 	case c.ids[r.ID]:
-		c.Fault(at+".id", "want an id of its own", "another resource is called %q", short(r.ID))
+		c.Fault(at+".id", "want an id of its own", "another resource is called %q", document.Short(r.ID))
 	}
 	if why := document.BadPath(r.Path); why != "" {
-		c.Fault(at+".path", "want a clean absolute path below /", "%q %s", short(r.Path), why)
+		c.Fault(at+".path", "want a clean absolute path below /", "%q %s", document.Short(r.Path), why)
 	} else if c.paths[r.Path] {
-		c.Fault(at+".path", "want one resource for each path", "another resource has the path %q", short(r.Path))
+		c.Fault(at+".path", "want one resource for each path", "another resource has the path %q", document.Short(r.Path))
 	}
 	c.fields(at, r)
 	for i, earlier := range r.After {
 		path := document.At(at+".after", i)
 		if !c.ids[earlier] {
-			c.Fault(path, "want a resource earlier in the list", "%q is not the id of an earlier resource", short(earlier))
+			c.Fault(path, "want a resource earlier in the list", "%q is not the id of an earlier resource", document.Short(earlier))
 		} else if slices.Contains(r.After[:i], earlier) {
-			c.Fault(path, "take one of them out", "%q is there twice", short(earlier))
+			c.Fault(path, "take one of them out", "%q is there twice", document.Short(earlier))
 		}
 	}
 	c.ids[r.ID], c.paths[r.Path] = true, true
@@ -133,7 +132,7 @@ func (c *checker) resource(at string, r Resource) {
 func (c *checker) fields(at string, r Resource) {
 	f, ok := fieldsOf(r.Type)
 	if !ok {
-		c.Fault(at+".type", "want file, directory, link or archive", "%q is not a type that this host knows", short(string(r.Type)))
+		c.Fault(at+".type", "want file, directory, link or archive", "%q is not a type that this host knows", document.Short(string(r.Type)))
 		return
 	}
 	for _, has := range []struct {
@@ -149,7 +148,7 @@ func (c *checker) fields(at string, r Resource) {
 		}
 	}
 	if r.Mode != "" && !mode.MatchString(r.Mode) {
-		c.Fault(at+".mode", "want four octal digits of at most 0777", "%q is not a mode", short(r.Mode))
+		c.Fault(at+".mode", "want four octal digits of at most 0777", "%q is not a mode", document.Short(r.Mode))
 	}
 	if why := document.BadName(r.Target); why != "" {
 		c.Fault(at+".target", "want where the link leads to", "the target %s", why)
@@ -164,7 +163,7 @@ func (c *checker) fields(at string, r Resource) {
 
 func (c *checker) digest(path string, d document.Digest) {
 	if !d.Valid() {
-		c.Fault(path, "want sha256: and 64 lower-case hexadecimal digits", "%q is not a digest", short(string(d)))
+		c.Fault(path, "want sha256: and 64 lower-case hexadecimal digits", "%q is not a digest", document.Short(string(d)))
 	}
 }
 
@@ -193,13 +192,4 @@ func (c *checker) found(at string, r Resource, w Where) {
 		}
 	case Directory, Link:
 	}
-}
-
-// short is text as it is shown in a problem.
-func short(s string) string {
-	const longest = 80
-	if utf8.RuneCountInString(s) <= longest {
-		return s
-	}
-	return string([]rune(s)[:longest]) + "…"
 }

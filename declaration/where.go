@@ -43,7 +43,7 @@ func (c *checker) where(w Where) {
 func (c *checker) registry(s string) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != s {
-		c.Fault("where.registry", "want https://HOST:PORT and no path", "%q is not a registry", short(s))
+		c.Fault("where.registry", "want https://HOST:PORT and no path", "%q is not a registry", document.Short(s))
 	}
 }
 
@@ -60,13 +60,13 @@ func (c *checker) inline(path string, digest document.Digest, text string) {
 
 func (c *checker) keyDigest(path string, d document.Digest) {
 	if !d.Valid() {
-		c.FaultKey(path, "want sha256: and 64 lower-case hexadecimal digits", "%q is not a digest", short(string(d)))
+		c.FaultKey(path, "want sha256: and 64 lower-case hexadecimal digits", "%q is not a digest", document.Short(string(d)))
 	}
 }
 
 func (c *checker) repository(path, name string) {
 	if len(name) > repositoryLimit || !repository.MatchString(name) {
-		c.Fault(path+".repository", "want a repository of the registry", "%q is not a repository", short(name))
+		c.Fault(path+".repository", "want a repository of the registry", "%q is not a repository", document.Short(name))
 	}
 }
 

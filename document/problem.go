@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // problemLimit is how many faults of one document are said: enough to mend a
@@ -39,6 +40,16 @@ func (p Problem) String() string {
 		b.WriteString("; " + p.Want)
 	}
 	return b.String()
+}
+
+// Short is text as it is shown in a problem: valid, and not longer than a line.
+func Short(s string) string {
+	const longest = 80
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if utf8.RuneCountInString(s) <= longest {
+		return s
+	}
+	return string([]rune(s)[:longest]) + "…"
 }
 
 // Problems is everything that was found wrong with one document, in its order.

@@ -54,7 +54,7 @@ func checkBuilt(b Built, r *document.Reading) {
 		things[i] = x.thing()
 		at := document.At("resources", i)
 		if x.Digest != "" && !x.Digest.Valid() {
-			c.Fault(at+".digest", wantDigest, "%q is not a digest", short(string(x.Digest)))
+			c.Fault(at+".digest", wantDigest, "%q is not a digest", document.Short(string(x.Digest)))
 		}
 		if x.Size < 0 || x.Size > 0 && x.Digest == "" {
 			c.Fault(at+".size", "want the size of what the digest is of", "size %d", x.Size)
@@ -81,13 +81,13 @@ func (x BuiltResource) thing() thing {
 
 func (c *checker) provenance(p Provenance) {
 	if !objectID.MatchString(p.Commit) {
-		c.Fault("built.commit", "want 40 or 64 lower-case hexadecimal digits", "%q is not a commit", short(p.Commit))
+		c.Fault("built.commit", "want 40 or 64 lower-case hexadecimal digits", "%q is not a commit", document.Short(p.Commit))
 	}
 	if !objectID.MatchString(p.Tree) {
-		c.Fault("built.tree", "want 40 or 64 lower-case hexadecimal digits", "%q is not a tree", short(p.Tree))
+		c.Fault("built.tree", "want 40 or 64 lower-case hexadecimal digits", "%q is not a tree", document.Short(p.Tree))
 	}
 	if !platform.MatchString(p.Platform) {
-		c.Fault("built.platform", "want OS/ARCH, as linux/amd64", "%q is not a platform", short(p.Platform))
+		c.Fault("built.platform", "want OS/ARCH, as linux/amd64", "%q is not a platform", document.Short(p.Platform))
 	}
 	CheckClosure(p.Closure, "built.closure", c.Reading)
 }
@@ -98,13 +98,13 @@ func CheckClosure(closure []Input, path string, r *document.Reading) {
 	for i, in := range closure {
 		at := document.At(path, i)
 		if !mesh.ValidModuleName(in.Module) {
-			r.Fault(at+".module", wantName, "%q is not the name of a module", short(in.Module))
+			r.Fault(at+".module", wantName, "%q is not the name of a module", document.Short(in.Module))
 		}
 		if !mesh.ValidModuleName(in.Artifact) {
-			r.Fault(at+".artifact", wantName, "%q is not the name of an artifact", short(in.Artifact))
+			r.Fault(at+".artifact", wantName, "%q is not the name of an artifact", document.Short(in.Artifact))
 		}
 		if !in.Digest.Valid() {
-			r.Fault(at+".digest", wantDigest, "%q is not a digest", short(string(in.Digest)))
+			r.Fault(at+".digest", wantDigest, "%q is not a digest", document.Short(string(in.Digest)))
 		}
 		if i > 0 && in.Compare(closure[i-1]) <= 0 {
 			r.Fault(at, "sort by module, artifact and digest, each once", "it does not come after the input before it")

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	mesh "noxmesh"
 	"noxmesh/document"
@@ -65,7 +64,7 @@ func list[V any](names map[string]V) string {
 
 func (c *checker) common(m common) {
 	if !mesh.ValidModuleName(m.module) {
-		c.Fault("module", wantName, "%q is not the name of a module", short(m.module))
+		c.Fault("module", wantName, "%q is not the name of a module", document.Short(m.module))
 	}
 	c.line("summary", m.summary)
 	c.nameList("provides", m.provides)
@@ -86,7 +85,7 @@ func (c *checker) nameList(path string, names []string) {
 	}
 	for i, name := range names {
 		if !mesh.ValidModuleName(name) {
-			c.Fault(document.At(path, i), wantName, "%q is not a name", short(name))
+			c.Fault(document.At(path, i), wantName, "%q is not a name", document.Short(name))
 		}
 	}
 }
@@ -101,7 +100,7 @@ func (c *checker) once(path string, list []string) bool {
 	seen := make(map[string]bool, len(list))
 	for i, s := range list {
 		if seen[s] {
-			c.Fault(document.At(path, i), "take one of them out", "%q is there twice", short(s))
+			c.Fault(document.At(path, i), "take one of them out", "%q is there twice", document.Short(s))
 		}
 		seen[s] = true
 	}
@@ -124,7 +123,7 @@ func (c *checker) claim(path, claim string) {
 	const want = "want tcp:PORT, udp:PORT or name:NAME"
 	kind, rest, _ := strings.Cut(claim, ":")
 	if kind != "tcp" && kind != "udp" && kind != "name" {
-		c.Fault(path, want, "%q is not a claim", short(claim))
+		c.Fault(path, want, "%q is not a claim", document.Short(claim))
 		return
 	}
 	names, ok := c.template(path, rest)
@@ -132,14 +131,14 @@ func (c *checker) claim(path, claim string) {
 	case !ok:
 	case len(names) > 0:
 		if text := placeholders(rest, ""); kind == "name" && text != "" && !mesh.ValidModuleName(strings.Trim(text, "-")) {
-			c.Fault(path, want, "%q is not a claim", short(claim))
+			c.Fault(path, want, "%q is not a claim", document.Short(claim))
 		} else if kind != "name" && strings.Trim(text, "0123456789") != "" {
-			c.Fault(path, want, "%q is not a claim", short(claim))
+			c.Fault(path, want, "%q is not a claim", document.Short(claim))
 		}
 	case kind == "name" && !mesh.ValidModuleName(rest):
-		c.Fault(path, wantName, "%q is not a name", short(rest))
+		c.Fault(path, wantName, "%q is not a name", document.Short(rest))
 	case kind != "name" && !port(rest):
-		c.Fault(path, "want a number from 1 to 65535", "%q is not a port", short(rest))
+		c.Fault(path, "want a number from 1 to 65535", "%q is not a port", document.Short(rest))
 	}
 }
 
@@ -151,11 +150,11 @@ func port(s string) bool {
 func (c *checker) setting(name string, s Setting) {
 	path := document.Join("settings", name)
 	if !settingName.MatchString(name) {
-		c.FaultKey(path, "want lower-case letters, digits, inner hyphens and underscores, a letter first, at most 63", "%q is not the name of a setting", short(name))
+		c.FaultKey(path, "want lower-case letters, digits, inner hyphens and underscores, a letter first, at most 63", "%q is not the name of a setting", document.Short(name))
 	}
 	c.line(document.Join(path, "says"), s.Says)
 	if s.Type != StringSetting && s.Type != IntegerSetting && s.Type != BooleanSetting {
-		c.Fault(document.Join(path, "type"), "want string, integer or boolean", "%q is not the type of a setting", short(s.Type))
+		c.Fault(document.Join(path, "type"), "want string, integer or boolean", "%q is not the type of a setting", document.Short(s.Type))
 		return
 	}
 	if s.Default == nil {
@@ -185,7 +184,7 @@ func (c *checker) template(path, text string) (names []string, ok bool) {
 	ok = true
 	for _, name := range names {
 		if !c.names[name] {
-			c.Fault(path, "the names here are "+c.listed, "nothing is called ${%s}", short(name))
+			c.Fault(path, "the names here are "+c.listed, "nothing is called ${%s}", document.Short(name))
 			ok = false
 		}
 	}
@@ -199,20 +198,20 @@ func (c *checker) absolute(path, text string) {
 		return
 	}
 	if why := document.BadPath(placeholders(text, "x")); why != "" {
-		c.Fault(path, "want a clean absolute path below /, as /opt/site", "%q %s", short(text), why)
+		c.Fault(path, "want a clean absolute path below /, as /opt/site", "%q %s", document.Short(text), why)
 	}
 }
 
 // relative checks the path of something in the module's folder.
 func (c *checker) relative(path, text string) {
 	if why := document.BadRelative(text); why != "" {
-		c.Fault(path, "want a clean path below the module's folder, as dist/site", "%q %s", short(text), why)
+		c.Fault(path, "want a clean path below the module's folder, as dist/site", "%q %s", document.Short(text), why)
 	}
 }
 
 func (c *checker) mode(path, mode string) {
 	if !octalMode.MatchString(mode) {
-		c.Fault(path, "want four octal digits of at most 0777, as 0644", "%q is not a mode", short(mode))
+		c.Fault(path, "want four octal digits of at most 0777, as 0644", "%q is not a mode", document.Short(mode))
 	}
 }
 
@@ -230,13 +229,4 @@ func placeholders(template, instead string) string {
 		b.WriteString(p.text)
 	}
 	return b.String()
-}
-
-// short is text as it is shown in a problem.
-func short(s string) string {
-	const longest = 80
-	if utf8.RuneCountInString(s) <= longest {
-		return s
-	}
-	return string([]rune(s)[:longest]) + "…"
 }

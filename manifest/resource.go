@@ -26,12 +26,12 @@ func (c *checker) things(things []thing) {
 		at := document.At("resources", i)
 		switch {
 		case !mesh.ValidModuleName(t.id):
-			c.Fault(at+".id", wantName, "%q is not the id of a resource", short(t.id))
+			c.Fault(at+".id", wantName, "%q is not the id of a resource", document.Short(t.id))
 		case ids[t.id]:
 			c.Fault(at+".id", "want an id of its own", "another resource is called %q", t.id)
 		}
 		if paths[t.path] {
-			c.Fault(at+".path", "want one resource for each path", "another resource has the path %q", short(t.path))
+			c.Fault(at+".path", "want one resource for each path", "another resource has the path %q", document.Short(t.path))
 		}
 		ids[t.id], paths[t.path] = true, true
 		c.thing(at, t)
@@ -45,7 +45,7 @@ func (c *checker) thing(at string, t thing) {
 		if says, later := laterType(t.kind); later {
 			c.Fault(at+".type", want, "%s", says)
 		} else {
-			c.Fault(at+".type", want, "%q is not the type of a resource", short(t.kind))
+			c.Fault(at+".type", want, "%q is not the type of a resource", document.Short(t.kind))
 		}
 		return
 	}

@@ -39,7 +39,7 @@ func checkSource(s Source, r *document.Reading) {
 			c.relative(at+".from", x.From)
 		}
 		if x.Artifact != "" && !s.makes(x.Artifact) {
-			c.Fault(at+".artifact", wantArtifact(s.Build), "%q is not made by build.artifacts", short(x.Artifact))
+			c.Fault(at+".artifact", wantArtifact(s.Build), "%q is not made by build.artifacts", document.Short(x.Artifact))
 		}
 	}
 	c.things(things)
@@ -84,16 +84,16 @@ func (c *checker) build(b Build, resources []Resource) {
 	for _, name := range slices.Sorted(maps.Keys(b.Artifacts)) {
 		path := document.Join("build.artifacts", name)
 		if !mesh.ValidModuleName(name) {
-			c.FaultKey(path, wantName, "%q is not the name of an artifact", short(name))
+			c.FaultKey(path, wantName, "%q is not the name of an artifact", document.Short(name))
 		}
 		if !used[name] {
-			c.FaultKey(path, "name it in a resource of type archive, or take it out", "no resource puts the artifact %q on a machine", short(name))
+			c.FaultKey(path, "name it in a resource of type archive, or take it out", "no resource puts the artifact %q on a machine", document.Short(name))
 		}
 		a := b.Artifacts[name]
 		if says, later := laterArtifact(a.Type); later {
 			c.Fault(path+".type", "want archive", "%s", says)
 		} else if a.Type != typeArchive {
-			c.Fault(path+".type", "want archive", "%q is not the type of an artifact", short(a.Type))
+			c.Fault(path+".type", "want archive", "%q is not the type of an artifact", document.Short(a.Type))
 		}
 		c.relative(path+".path", a.Path)
 	}

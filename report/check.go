@@ -3,7 +3,6 @@ package report
 import (
 	"regexp"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	mesh "noxmesh"
@@ -39,7 +38,7 @@ func ParseCause(s string) (Cause, error) {
 	case CauseDeclaration, CauseDrift, CauseStart, CauseEvent:
 		return c, nil
 	}
-	return "", fault.New(fault.Invalid, "%q is not a cause: %s", short(s), wantCause)
+	return "", fault.New(fault.Invalid, "%q is not a cause: %s", document.Short(s), wantCause)
 }
 
 // ParseOutcome is the outcome with this name; any other word is refused.
@@ -48,7 +47,7 @@ func ParseOutcome(s string) (Outcome, error) {
 	case OutcomeApplied, OutcomeFailed, OutcomeConfirming:
 		return o, nil
 	}
-	return "", fault.New(fault.Invalid, "%q is not an outcome: %s", short(s), wantOutcome)
+	return "", fault.New(fault.Invalid, "%q is not an outcome: %s", document.Short(s), wantOutcome)
 }
 
 // ParseState is the state with this name; any other word is refused.
@@ -57,7 +56,7 @@ func ParseState(s string) (State, error) {
 	case StateOK, StateChanged, StateDiffers, StateWaiting, StateFailed, StateBlocked, StateRemoved:
 		return st, nil
 	}
-	return "", fault.New(fault.Invalid, "%q is not a state: %s", short(s), wantState)
+	return "", fault.New(fault.Invalid, "%q is not a state: %s", document.Short(s), wantState)
 }
 
 const (
@@ -79,10 +78,10 @@ func check(v Report, r *document.Reading) {
 	c.tuple("applied", v.Applied)
 	c.text("host", v.Host, wordLimit)
 	if _, err := ParseCause(string(v.Cause)); err != nil {
-		c.Fault("cause", wantCause, "%q is not a cause", short(string(v.Cause)))
+		c.Fault("cause", wantCause, "%q is not a cause", document.Short(string(v.Cause)))
 	}
 	if _, err := ParseOutcome(string(v.Outcome)); err != nil {
-		c.Fault("outcome", wantOutcome, "%q is not an outcome", short(string(v.Outcome)))
+		c.Fault("outcome", wantOutcome, "%q is not an outcome", document.Short(string(v.Outcome)))
 	}
 	c.least("began", v.Began, 0)
 	c.least("ended", v.Ended, 0)
@@ -103,7 +102,7 @@ type checker struct{ *document.Reading }
 
 func (c checker) id(path, id string) {
 	if !mesh.ValidID(id) {
-		c.Fault(path, "want 8 to 32 lower-case letters and digits", "%q is not an id", short(id))
+		c.Fault(path, "want 8 to 32 lower-case letters and digits", "%q is not an id", document.Short(id))
 	}
 }
 
@@ -136,7 +135,7 @@ func (c checker) tuple(path string, t declaration.Tuple) {
 
 func (c checker) digest(path string, d document.Digest) {
 	if !d.Valid() {
-		c.Fault(path, "want sha256: and 64 lower-case hexadecimal digits", "%q is not a digest", short(string(d)))
+		c.Fault(path, "want sha256: and 64 lower-case hexadecimal digits", "%q is not a digest", document.Short(string(d)))
 	}
 }
 
@@ -145,10 +144,10 @@ func (c checker) modules(modules []declaration.Module) {
 	for i, m := range modules {
 		at := document.At("modules", i)
 		if !mesh.ValidModuleName(m.Module) {
-			c.Fault(at+".module", "want lower-case letters, digits and inner hyphens, at most 63", "%q is not the name of a module", short(m.Module))
+			c.Fault(at+".module", "want lower-case letters, digits and inner hyphens, at most 63", "%q is not the name of a module", document.Short(m.Module))
 		}
 		if seen[m.Module] {
-			c.Fault(at+".module", "want each module once", "%q is there twice", short(m.Module))
+			c.Fault(at+".module", "want each module once", "%q is there twice", document.Short(m.Module))
 		}
 		seen[m.Module] = true
 		c.digest(at+".content", m.Content)
@@ -164,10 +163,10 @@ func (c checker) resources(resources []Resource) {
 	for i, res := range resources {
 		at := document.At("resources", i)
 		if !resourceID.MatchString(res.ID) {
-			c.Fault(at+".id", "want MODULE/ID", "%q is not the id of a resource", short(res.ID))
+			c.Fault(at+".id", "want MODULE/ID", "%q is not the id of a resource", document.Short(res.ID))
 		}
 		if seen[res.ID] {
-			c.Fault(at+".id", "want each resource once", "%q is there twice", short(res.ID))
+			c.Fault(at+".id", "want each resource once", "%q is there twice", document.Short(res.ID))
 		}
 		seen[res.ID] = true
 		c.state(at, res)
@@ -193,7 +192,7 @@ func (c checker) outcome(v Report) {
 func (c checker) state(at string, res Resource) {
 	state, err := ParseState(string(res.State))
 	if err != nil {
-		c.Fault(at+".state", wantState, "%q is not a state", short(string(res.State)))
+		c.Fault(at+".state", wantState, "%q is not a state", document.Short(string(res.State)))
 		return
 	}
 	if res.Digest != "" {
@@ -224,14 +223,4 @@ func (c checker) facts(f Facts) {
 	for i, name := range f.Capabilities {
 		c.text(document.At("facts.capabilities", i), name, wordLimit)
 	}
-}
-
-// short is text as it is shown in a problem.
-func short(s string) string {
-	const longest = 80
-	s = strings.ToValidUTF8(s, "\ufffd")
-	if utf8.RuneCountInString(s) <= longest {
-		return s
-	}
-	return string([]rune(s)[:longest]) + "…"
 }

@@ -33,11 +33,11 @@ func checkAnswer(v Answer, r *document.Reading) {
 		c.built(v)
 	case OutcomeFailed:
 		if v.Step != StepClone && v.Step != StepBuild && v.Step != StepPack && v.Step != StepPublish {
-			c.Fault("step", "want clone, build, pack or publish", "%q is not a step", short(string(v.Step)))
+			c.Fault("step", "want clone, build, pack or publish", "%q is not a step", document.Short(string(v.Step)))
 		}
 	case OutcomeEnvironment:
 	default:
-		c.Fault("outcome", "want built, failed or environment", "%q is not an outcome", short(string(v.Outcome)))
+		c.Fault("outcome", "want built, failed or environment", "%q is not an outcome", document.Short(string(v.Outcome)))
 	}
 }
 
@@ -80,7 +80,7 @@ func (c checker) belong(v Answer) {
 // that it carries, and it says how all bytes travel that the manifest names.
 func (c checker) built(v Answer) {
 	if v.Tests != "" && v.Tests != TestsPassed && v.Tests != TestsFailed && v.Tests != TestsNone {
-		c.Fault("tests", "want passed, failed or none", "%q is nothing that tests say", short(string(v.Tests)))
+		c.Fault("tests", "want passed, failed or none", "%q is nothing that tests say", document.Short(string(v.Tests)))
 	}
 	if v.Published != "" {
 		c.digest("published", v.Published)
@@ -101,7 +101,7 @@ func (c checker) built(v Answer) {
 		_, blob := v.Where.Blobs[x.Digest]
 		_, packed := v.Where.Archives[x.Digest]
 		if x.Digest != "" && !blob && !packed {
-			c.Fault(document.At("manifest.resources", i)+".digest", "add it to where", "where does not say how to get %s", short(string(x.Digest)))
+			c.Fault(document.At("manifest.resources", i)+".digest", "add it to where", "where does not say how to get %s", document.Short(string(x.Digest)))
 		}
 		if size := v.Where.Blobs[x.Digest]; blob && x.Size != size {
 			c.Fault(document.At("manifest.resources", i)+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
@@ -138,7 +138,7 @@ func (c checker) where(w Where) {
 
 func (c checker) key(path string, d document.Digest) {
 	if !d.Valid() {
-		c.FaultKey(path, wantDigest, "%q is not a digest", short(string(d)))
+		c.FaultKey(path, wantDigest, "%q is not a digest", document.Short(string(d)))
 	}
 }
 

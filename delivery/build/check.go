@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	mesh "noxmesh"
 	"noxmesh/document"
@@ -53,15 +52,15 @@ func checkRequest(v Request, r *document.Reading) {
 	c.id("mesh", v.Mesh)
 	c.module("module", v.Module)
 	if v.Repository == "" || len(v.Repository) > nameLimit || document.BadName(v.Repository) != "" {
-		c.Fault("repository", "want the address of a repository", "%q is not an address", short(v.Repository))
+		c.Fault("repository", "want the address of a repository", "%q is not an address", document.Short(v.Repository))
 	}
 	c.match("commit", v.Commit, objectID, "want 40 or 64 lower-case hexadecimal digits")
 	if v.Ref != "" && (!strings.HasPrefix(v.Ref, "refs/") || len(v.Ref) > nameLimit || document.BadName(v.Ref) != "") && !objectID.MatchString(v.Ref) {
-		c.Fault("ref", "want refs/heads/NAME, refs/tags/NAME or a whole commit", "%q is not a ref", short(v.Ref))
+		c.Fault("ref", "want refs/heads/NAME, refs/tags/NAME or a whole commit", "%q is not a ref", document.Short(v.Ref))
 	}
 	c.match("tree", v.Tree, objectID, "want 40 or 64 lower-case hexadecimal digits")
 	if why := document.BadRelative(v.Folder); v.Folder != "" && (why != "" || v.Folder == ".") {
-		c.Fault("folder", "want a clean path below the repository's root, or none", "%q is not a folder", short(v.Folder))
+		c.Fault("folder", "want a clean path below the repository's root, or none", "%q is not a folder", document.Short(v.Folder))
 	}
 	c.match("platform", v.Platform, platform, "want OS/ARCH, as linux/amd64")
 	manifest.CheckClosure(v.Closure, "closure", r)
@@ -69,11 +68,11 @@ func checkRequest(v Request, r *document.Reading) {
 	c.between("limit", v.Limit, 1, secondsLimit)
 	u, err := url.Parse(v.Registry)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != v.Registry {
-		c.Fault("registry", "want https://HOST:PORT and no path", "%q is not a registry", short(v.Registry))
+		c.Fault("registry", "want https://HOST:PORT and no path", "%q is not a registry", document.Short(v.Registry))
 	}
 	c.match("target", v.Target, target, "want a repository of the registry")
 	if id, err := v.Identity(); err != nil || id != v.ID {
-		c.Fault("id", "want "+id, "%q is not the id of what is asked", short(v.ID))
+		c.Fault("id", "want "+id, "%q is not the id of what is asked", document.Short(v.ID))
 	}
 }
 
@@ -81,25 +80,25 @@ type checker struct{ *document.Reading }
 
 func (c checker) id(path, id string) {
 	if !mesh.ValidID(id) {
-		c.Fault(path, "want 8 to 32 lower-case letters and digits", "%q is not an id", short(id))
+		c.Fault(path, "want 8 to 32 lower-case letters and digits", "%q is not an id", document.Short(id))
 	}
 }
 
 func (c checker) module(path, name string) {
 	if !mesh.ValidModuleName(name) {
-		c.Fault(path, "want lower-case letters, digits and inner hyphens, at most 63", "%q is not the name of a module", short(name))
+		c.Fault(path, "want lower-case letters, digits and inner hyphens, at most 63", "%q is not the name of a module", document.Short(name))
 	}
 }
 
 func (c checker) match(path, s string, form *regexp.Regexp, want string) {
 	if len(s) > nameLimit || !form.MatchString(s) {
-		c.Fault(path, want, "it is %q", short(s))
+		c.Fault(path, want, "it is %q", document.Short(s))
 	}
 }
 
 func (c checker) digest(path string, d document.Digest) {
 	if !d.Valid() {
-		c.Fault(path, wantDigest, "%q is not a digest", short(string(d)))
+		c.Fault(path, wantDigest, "%q is not a digest", document.Short(string(d)))
 	}
 }
 
@@ -107,14 +106,4 @@ func (c checker) between(path string, n, least, most int64) {
 	if n < least || n > most {
 		c.Fault(path, "want "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10), "it is %d", n)
 	}
-}
-
-// short is text as it is shown in a problem.
-func short(s string) string {
-	const longest = 80
-	s = strings.ToValidUTF8(s, "\ufffd")
-	if utf8.RuneCountInString(s) <= longest {
-		return s
-	}
-	return string([]rune(s)[:longest]) + "…"
 }
