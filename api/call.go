@@ -7,9 +7,6 @@ import (
 	"noxmesh/identity"
 )
 
-// Anyone is the role of a call that needs no login: what it carries is its own permission.
-const Anyone identity.Role = "anyone"
-
 // Row is one line of the table.
 type Row struct {
 	Name    string
@@ -159,10 +156,10 @@ func LoginAdd() Call[LoginAddIn, LoginOut] {
 
 // Join is how a node or a builder becomes part of the mesh: its token is the permission.
 func Join() Call[JoinIn, JoinOut] {
-	return call[JoinIn, JoinOut]("join", http.MethodPost, "/v1/join", Anyone, "Join with a token.")
+	return call[JoinIn, JoinOut]("join", http.MethodPost, "/v1/join", identity.Anyone, "Join with a token.")
 }
 
 // Hook is what a forge calls: it means "look now", and nothing in it is believed.
 func Hook() Call[HookIn, Nothing] {
-	return call[HookIn, Nothing]("hook", http.MethodPost, "/hooks/{module}", Anyone, "Look at a module's source now; the body is not read.")
+	return call[HookIn, Nothing]("hook", http.MethodPost, "/hooks/{module}", identity.Anyone, "Look at a module's source now; the body is not read.")
 }

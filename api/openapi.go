@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"noxmesh/identity"
 )
 
 // OpenAPI is the description of the whole table (OpenAPI 3.1), made from the rows and their types.
@@ -42,7 +44,7 @@ func (s schemas) operation(row Row) map[string]any {
 	if params := parameters(row.In); len(params) > 0 {
 		op["parameters"] = params
 	}
-	if row.Role != Anyone {
+	if row.Role != identity.Anyone {
 		op["security"] = []any{map[string]any{"login": []any{}}}
 	}
 	if hasBody(row.Method) && hasFields(row.In) {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"noxmesh/identity"
 )
 
 var update = flag.Bool("update", false, "write docs/openapi.json anew")
@@ -114,7 +116,7 @@ func TestTheDescriptionHoldsTogether(t *testing.T) {
 			if !slices.Equal(inPath, wanted) {
 				t.Errorf("%s %s has the parameters %v", method, path, inPath)
 			}
-			if op.Summary == "" || len(op.Responses) != 2 || (len(op.Security) == 0) != (op.Role == string(Anyone)) {
+			if op.Summary == "" || len(op.Responses) != 2 || (len(op.Security) == 0) != (op.Role == string(identity.Anyone)) {
 				t.Errorf("%s %s is not whole: %+v", method, path, op)
 			}
 		}

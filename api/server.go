@@ -76,10 +76,10 @@ func serve[In, Out any](s *Server, c Call[In, Out], r *http.Request, f func(cont
 		}
 	}()
 	who, err := s.who(r)
-	if err != nil && c.Row.Role != Anyone {
+	if err != nil && c.Row.Role != identity.Anyone {
 		return out, err
 	}
-	if c.Row.Role != Anyone && !identity.May(who.Role, c.Row.Role) {
+	if !identity.May(who.Role, c.Row.Role) {
 		return out, denied(c.Row, who)
 	}
 	in, err := read[In](c.Row, r)

@@ -107,7 +107,7 @@ func (s *served) send(t *testing.T, method, path, who string, body io.Reader) (i
 func TestRolesOfEveryRow(t *testing.T) {
 	t.Parallel()
 	s := serveAll(t, map[string]identity.Role{
-		"viewer": identity.Viewer, "operator": identity.Operator, "anyone": Anyone, "none": "", "king": "king",
+		"viewer": identity.Viewer, "operator": identity.Operator, "anyone": identity.Anyone, "none": "", "king": "king",
 	})
 	// What a viewer may, as a list: a row that is added is denied here until somebody has decided.
 	asks := map[string]bool{
