@@ -83,7 +83,7 @@ func (c *Controller) answerModule(ctx context.Context, _ api.Who, in api.ModuleI
 	}
 	s := v.sources[m.Name]
 	out := api.ModuleShowOut{
-		ModuleOut: moduleOut(m), Status: c.moduleStatus(v, m.Name, troubles, applied, time.Now()),
+		ModuleOut: moduleOut(m), Status: v.moduleStatus(m, troubles, applied, time.Now()),
 		Provides: s.Manifest.Provides, Requires: s.Manifest.Requires, Summary: s.Manifest.Summary, Writes: []api.Write{},
 	}
 	var writes []deliverystore.DeclareWrite

@@ -8,6 +8,7 @@ import (
 
 	"noxmesh/api"
 	"noxmesh/declaration"
+	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
 	"noxmesh/internal/db"
 	"noxmesh/inventory"
@@ -33,8 +34,10 @@ func (c *Controller) answerStatus(ctx context.Context, _ api.Who, in api.StatusI
 		out.Unwell = &status.Unwell{Why: why, Since: since}
 	}
 	for _, m := range v.modules {
-		one := c.moduleStatus(v, m.Name, troubles, applied, out.At)
-		if (in.Module == "" || in.Module == m.Name) && (in.Node == "" || belongsTo(one, in.Node)) {
+		if in.Module != "" && in.Module != m.Name {
+			continue
+		}
+		if one := v.moduleStatus(m, troubles, applied, out.At); in.Node == "" || belongsTo(one, in.Node) {
 			out.Modules = append(out.Modules, one)
 		}
 	}
@@ -113,17 +116,13 @@ func (c *Controller) lookAll(ctx context.Context) (*view, []trouble.Trouble, app
 	return v, c.knownTroubles(troubles), applied, err
 }
 
-func (c *Controller) moduleStatus(v *view, name string, all []trouble.Trouble, applied appliedAt, now time.Time) status.Module {
-	m, err := v.module(name)
-	if err != nil {
-		return status.Module{Module: name}
-	}
+func (v *view) moduleStatus(m deliverystore.ModuleRow, all []trouble.Trouble, applied appliedAt, now time.Time) status.Module {
 	f := status.ModuleFacts{Delivery: v.facts(m), Nodes: map[string]inventory.Node{}, AppliedAt: applied}
 	for _, n := range v.nodes {
 		f.Nodes[n.ID] = n
 	}
 	for _, t := range all {
-		if t.Key == "source/"+name || t.Key == "build/"+name {
+		if t.Key == "source/"+m.Name || t.Key == "build/"+m.Name {
 			f.Trouble = append(f.Trouble, t)
 		}
 	}
@@ -298,7 +297,7 @@ func receiptOf(v *view, n inventory.Node, p *api.Pushed) error {
 		p.Why = nothingWanted
 	case n.JoinedAt.IsZero():
 		p.Why = "it has not joined"
-	case n.Refused != nil && refused(n, n.Wanted):
+	case n.HasRefused(n.Wanted):
 		p.Why = "refused: " + n.Refused.Why
 	case n.Accepted == declaration.Tuple{}:
 		p.Why = "no receipt yet; it has accepted nothing"

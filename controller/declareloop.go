@@ -95,7 +95,7 @@ func (c *Controller) declareStep(ctx context.Context, id string) (loop.Result, e
 	}
 	now := time.Now()
 	switch {
-	case !c.heard.has(id), refused(n, m.tuple), now.Sub(n.LastSeen) > 2*c.cfg.Hello:
+	case !c.heard.has(id), n.HasRefused(m.tuple), now.Sub(n.LastSeen) > 2*c.cfg.Hello:
 		return loop.Result{}, nil // a node that is away asks when it comes back
 	case !inventory.Send(n, m.tuple, m.sent, now):
 		return loop.Result{}, nil
@@ -105,11 +105,6 @@ func (c *Controller) declareStep(ctx context.Context, id string) (loop.Result, e
 	}
 	c.outbox.pushed(id, now)
 	return loop.Result{After: inventory.Patience}, nil
-}
-
-func refused(n inventory.Node, t declaration.Tuple) bool {
-	r := n.Refused
-	return r != nil && r.Epoch == t.Epoch && r.Generation == t.Generation && r.Digest == t.Digest
 }
 
 // workOut is the node's declaration, issued in the ledger where it is new.

@@ -105,7 +105,7 @@ func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, 
 		return err
 	})
 	if err == nil {
-		if m, ok := c.outbox.of(n.ID); ok && (m.tuple == h.Accepted || refused(*n, m.tuple)) {
+		if m, ok := c.outbox.of(n.ID); ok && (m.tuple == h.Accepted || n.HasRefused(m.tuple)) {
 			c.outbox.received(n.ID)
 		}
 		c.receipts.ring()
@@ -181,7 +181,7 @@ func (c *Controller) answerHello(ctx context.Context, n inventory.Node, h link.H
 	switch {
 	case n.Finding != "":
 		a.Why = n.Finding
-	case refused(n, m.tuple):
+	case n.HasRefused(m.tuple):
 		a.Why = "refused: " + n.Refused.Why
 	case m.tuple == h.Accepted:
 		a.Current, a.Why = true, m.why

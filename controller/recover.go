@@ -27,7 +27,7 @@ func refuseRunning(ctx context.Context, path string) error {
 		return nil //nolint:nilerr // nobody is there, which is what is asked
 	}
 	_ = conn.Close() // it was only to see whether somebody is there
-	return fault.New(fault.Conflict, "a controller answers on %q", path).With("stop it first")
+	return fault.New(fault.Conflict, "another controller answers on %q", path).With("stop it first; one data folder is for one controller")
 }
 
 // takeOver raises the epoch above every one that the record or a node has seen,

@@ -35,6 +35,8 @@ type view struct {
 	assigned map[string][]mesh.Assignment          // by node
 	nodes    []inventory.Node
 	builders []identitystore.BuilderRow
+
+	belongs map[string][]string // by node: what belong has worked out
 }
 
 // look reads the whole record in one transaction.
@@ -60,7 +62,7 @@ func (v *view) load(tx *db.Tx) (err error) {
 	if err != nil {
 		return err
 	}
-	v.assigned = map[string][]mesh.Assignment{}
+	v.assigned, v.belongs = map[string][]mesh.Assignment{}, map[string][]string{}
 	for _, a := range assignments {
 		v.assigned[a.Node] = append(v.assigned[a.Node], a)
 	}
@@ -123,11 +125,15 @@ func (v *view) seen(node string) []plan.Module {
 
 // belong is the modules that belong on a node, providers first.
 func (v *view) belong(node string) []string {
+	if order, worked := v.belongs[node]; worked {
+		return order
+	}
 	var roots []string
 	for _, a := range v.assigned[node] {
 		roots = append(roots, a.Module)
 	}
 	order, _ := plan.Belong(v.seen(node), roots)
+	v.belongs[node] = order
 	return order
 }
 

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"noxmesh/api"
@@ -91,14 +90,11 @@ func (c *Controller) who(r *http.Request) (api.Who, error) {
 // taken over; one that somebody answers on is not.
 func (c *Controller) listen(ctx context.Context) error {
 	path := c.cfg.SocketPath()
-	var d net.Dialer
-	if conn, err := d.DialContext(ctx, "unix", path); err == nil {
-		_ = conn.Close() // it was only to see whether somebody is there
-		return fault.New(fault.Conflict, "another controller answers on %q", path).With("stop it first; one data folder is for one controller")
-	} else if !errors.Is(err, syscall.ENOENT) {
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fault.Wrap(fault.Unavailable, err, "remove the socket that a killed controller left")
-		}
+	if err := refuseRunning(ctx, path); err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fault.Wrap(fault.Unavailable, err, "remove the socket that a killed controller left")
 	}
 	var err error
 	if c.socket, err = net.Listen("unix", path); err != nil { //nolint:noctx // a unix socket is there at once
