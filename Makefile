@@ -12,6 +12,10 @@ BENCH    ?= .
 # without it.
 RACE := $(if $(shell command -v $${CC:-cc} 2>/dev/null),-race)
 
+# Under it each program waits at its end for threads that still race: a second,
+# unless told.
+export GORACE ?= atexit_sleep_ms=10
+
 # What is changed and what is new, to compare before and after.
 STATE := git status --porcelain 2>/dev/null; git diff 2>/dev/null | cksum
 

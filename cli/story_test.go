@@ -79,6 +79,9 @@ func TestStories(t *testing.T) {
 				"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull,
 				"GIT_AUTHOR_NAME": "Anna", "GIT_AUTHOR_EMAIL": "anna@example.org",
 				"GIT_COMMITTER_NAME": "Anna", "GIT_COMMITTER_EMAIL": "anna@example.org",
+				// Under the race detector a program waits at its end, a second unless
+				// told, for threads that still race; a story is hundreds of programs.
+				"GORACE": "atexit_sleep_ms=10",
 			} {
 				e.Setenv(name, value)
 			}
