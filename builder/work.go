@@ -10,6 +10,7 @@ import (
 
 	"noxmesh/delivery/build"
 	"noxmesh/document"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/git"
 	"noxmesh/internal/oci"
 	"noxmesh/link"
@@ -85,14 +86,14 @@ func (b *builder) take(ctx context.Context, g grant) error {
 	}
 	b.log.Info("building", "module", g.request.Module, "commit", g.request.Commit, "request", id)
 	log := &logbook{}
-	began := time.Now()
+	began := clock.Now()
 	made, end := b.make(ctx, g, log)
 	log.Close()
 	if ctx.Err() != nil {
 		return nil //nolint:nilerr // the builder stops: the lease runs out, and another makes it
 	}
 	answer := b.describe(g.request, made, end)
-	answer.Began, answer.Ended = began.UnixMilli(), time.Now().UnixMilli()
+	answer.Began, answer.Ended = began.UnixMilli(), clock.Now().UnixMilli()
 	answer.Log, answer.LogSize = document.Sum(log.Text()), int64(len(log.Text()))
 	answer = sayable(answer)
 	b.log.Info("built", "module", g.request.Module, "request", id, "outcome", answer.Outcome, "step", answer.Step, "tests", answer.Tests, "took", shortly(time.Since(began)))

@@ -10,6 +10,7 @@ import (
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
 	deliverystore "noxmesh/delivery/store"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
@@ -24,7 +25,7 @@ func (c *Controller) answerModuleAdd(ctx context.Context, who api.Who, in api.Mo
 	}
 	var row deliverystore.ModuleRow
 	err := c.write(ctx, func(tx *db.Tx) (err error) {
-		if err = deliverystore.AddModule(tx, m, who.Name, time.Now()); err != nil {
+		if err = deliverystore.AddModule(tx, m, who.Name, clock.Now()); err != nil {
 			return err
 		}
 		row, err = deliverystore.Module(tx, in.Module)
@@ -83,7 +84,7 @@ func (c *Controller) answerModule(ctx context.Context, _ api.Who, in api.ModuleI
 	}
 	s := v.sources[m.Name]
 	out := api.ModuleShowOut{
-		ModuleOut: moduleOut(m), Status: v.moduleStatus(m, troubles, applied, time.Now()),
+		ModuleOut: moduleOut(m), Status: v.moduleStatus(m, troubles, applied, clock.Now()),
 		Provides: s.Manifest.Provides, Requires: s.Manifest.Requires, Summary: s.Manifest.Summary, Writes: []api.Write{},
 	}
 	var writes []deliverystore.DeclareWrite
@@ -169,7 +170,7 @@ func (c *Controller) answerPolicy(ctx context.Context, who api.Who, in api.Polic
 	}
 	var row deliverystore.ModuleRow
 	err := c.write(ctx, func(tx *db.Tx) (err error) {
-		if err = deliverystore.SetPolicy(tx, in.Module, in.Policy, who.Name, time.Now()); err != nil {
+		if err = deliverystore.SetPolicy(tx, in.Module, in.Policy, who.Name, clock.Now()); err != nil {
 			return err
 		}
 		row, err = deliverystore.Module(tx, in.Module)
@@ -214,7 +215,7 @@ func (c *Controller) answerDeclare(ctx context.Context, who api.Who, in api.Decl
 	if len(ids) == 0 {
 		return out, nil
 	}
-	return out, c.declare(ctx, deliverystore.DeclareWrite{Module: in.Module, Build: b.ID, Nodes: ids, By: who.Name, At: time.Now(), Why: in.Why})
+	return out, c.declare(ctx, deliverystore.DeclareWrite{Module: in.Module, Build: b.ID, Nodes: ids, By: who.Name, At: clock.Now(), Why: in.Why})
 }
 
 // chosenBuild is the build that a person asked for, if it may be declared.
@@ -227,7 +228,7 @@ func chosenBuild(f delivery.Facts, named string) (*artifact.Build, error) {
 		}
 	}
 	if b == nil {
-		d := delivery.Compare(f, time.Now())
+		d := delivery.Compare(f, clock.Now())
 		why := "nothing has been built from its source yet"
 		if len(d.Waiting) > 0 {
 			why = "it waits for " + d.Waiting[len(d.Waiting)-1].For

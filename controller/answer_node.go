@@ -11,6 +11,7 @@ import (
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/identity"
 	identitystore "noxmesh/identity/store"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/inventory"
@@ -50,7 +51,7 @@ func (c *Controller) answerNodeAdd(ctx context.Context, who api.Who, in api.Node
 
 // makeToken makes a token, with whatever else belongs into its transaction.
 func (c *Controller) makeToken(ctx context.Context, row identitystore.TokenRow, lives time.Duration, also func(*db.Tx, *identitystore.TokenRow, time.Time) error) (api.TokenOut, error) {
-	secret, now := identity.NewSecret(), time.Now()
+	secret, now := identity.NewSecret(), clock.Now()
 	row.ID, row.Hash, row.MadeAt, row.Expires = identity.NewID(), identity.HashSecret(secret), now, now.Add(lives)
 	err := c.write(ctx, func(tx *db.Tx) error {
 		if err := also(tx, &row, now); err != nil {
@@ -126,7 +127,7 @@ func (c *Controller) answerNodeRemove(ctx context.Context, _ api.Who, in api.Nod
 	if err != nil {
 		return api.Nothing{}, err
 	}
-	err = c.write(ctx, func(tx *db.Tx) error { return inventorystore.RemoveNode(tx, n.ID, time.Now()) })
+	err = c.write(ctx, func(tx *db.Tx) error { return inventorystore.RemoveNode(tx, n.ID, clock.Now()) })
 	if err != nil {
 		return api.Nothing{}, err
 	}
@@ -139,7 +140,7 @@ func (c *Controller) answerNodeRemove(ctx context.Context, _ api.Who, in api.Nod
 
 func (c *Controller) answerAssign(ctx context.Context, who api.Who, in api.AssignIn) (api.AssignOut, error) {
 	return c.changeAssignment(ctx, in.Node, in.Module, func(tx *db.Tx, n inventory.Node) error {
-		return inventorystore.Assign(tx, mesh.Assignment{Module: in.Module, Node: n.ID, Settings: in.Settings}, who.Name, time.Now())
+		return inventorystore.Assign(tx, mesh.Assignment{Module: in.Module, Node: n.ID, Settings: in.Settings}, who.Name, clock.Now())
 	})
 }
 
@@ -240,7 +241,7 @@ func (c *Controller) answerBuilderRemove(ctx context.Context, _ api.Who, in api.
 		if b, err = identitystore.Builder(tx, in.Builder); err != nil {
 			return err
 		}
-		return identitystore.RemoveBuilder(tx, b.ID, time.Now())
+		return identitystore.RemoveBuilder(tx, b.ID, clock.Now())
 	})
 	if err != nil {
 		return api.Nothing{}, err
@@ -254,7 +255,7 @@ func (c *Controller) answerLoginAdd(ctx context.Context, _ api.Who, in api.Login
 		return api.LoginOut{}, err
 	}
 	secret := identity.NewSecret()
-	row := identitystore.LoginRow{ID: identity.NewID(), Name: in.Name, Role: role, Hash: identity.HashSecret(secret), MadeAt: time.Now()}
+	row := identitystore.LoginRow{ID: identity.NewID(), Name: in.Name, Role: role, Hash: identity.HashSecret(secret), MadeAt: clock.Now()}
 	if err := c.write(ctx, func(tx *db.Tx) error { return identitystore.AddLogin(tx, row) }); err != nil {
 		return api.LoginOut{}, err
 	}
@@ -266,7 +267,7 @@ func (c *Controller) answerLoginAdd(ctx context.Context, _ api.Who, in api.Login
 // answerJoin makes a node or a builder part of the mesh. The token is the
 // permission, and is used up in the transaction that records the keys.
 func (c *Controller) answerJoin(ctx context.Context, _ api.Who, in api.JoinIn) (api.JoinOut, error) {
-	secret, now := identity.NewSecret(), time.Now()
+	secret, now := identity.NewSecret(), clock.Now()
 	var t identitystore.TokenRow
 	err := c.write(ctx, func(tx *db.Tx) (err error) {
 		again := false

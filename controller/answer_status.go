@@ -10,6 +10,7 @@ import (
 	"noxmesh/declaration"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/inventory"
 	inventorystore "noxmesh/inventory/store"
@@ -21,7 +22,7 @@ import (
 
 // answerStatus is the two comparisons, made when they are asked for.
 func (c *Controller) answerStatus(ctx context.Context, _ api.Who, in api.StatusIn) (api.StatusOut, error) {
-	out := status.Status{At: time.Now(), Controller: c.cfg.Version, Modules: []status.Module{}, Nodes: []status.Node{}}
+	out := status.Status{At: clock.Now(), Controller: c.cfg.Version, Modules: []status.Module{}, Nodes: []status.Node{}}
 	v, troubles, applied, err := c.lookAll(ctx)
 	if err != nil {
 		return out, err

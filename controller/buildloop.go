@@ -11,6 +11,7 @@ import (
 	"noxmesh/delivery/build"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/loop"
@@ -31,7 +32,7 @@ func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, e
 	if err := c.compareRegistry(ctx, &f); err != nil {
 		return loop.Result{}, err
 	}
-	now := time.Now()
+	now := clock.Now()
 	d := delivery.Compare(f, now)
 	if d.Ask != nil {
 		if err := c.ask(ctx, m, f, *d.Ask); err != nil {
@@ -128,7 +129,7 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 	}
 	needs := f.Source.Manifest.Build != nil && len(f.Source.Manifest.Build.Run)+len(f.Source.Manifest.Build.Test) > 0
 	err = c.write(ctx, func(tx *db.Tx) error {
-		return deliverystore.AddRequest(tx, deliverystore.RequestRow{Request: r, Envelope: envelope, Commands: needs, MadeAt: time.Now()})
+		return deliverystore.AddRequest(tx, deliverystore.RequestRow{Request: r, Envelope: envelope, Commands: needs, MadeAt: clock.Now()})
 	})
 	if err != nil {
 		return err
@@ -161,7 +162,7 @@ func (c *Controller) declare(ctx context.Context, w deliverystore.DeclareWrite) 
 func (c *Controller) leaseStep(ctx context.Context, _ string) (loop.Result, error) {
 	var lost []deliverystore.RequestRow
 	err := c.write(ctx, func(tx *db.Tx) (err error) {
-		lost, err = deliverystore.LapseLeases(tx, time.Now())
+		lost, err = deliverystore.LapseLeases(tx, clock.Now())
 		return err
 	})
 	if err != nil {

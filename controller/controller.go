@@ -20,6 +20,7 @@ import (
 	"noxmesh/identity"
 	"noxmesh/internal/bus"
 	"noxmesh/internal/bus/broker"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
@@ -93,7 +94,7 @@ func start(ctx context.Context, cfg Config) (c *Controller, err error) {
 	if c.db, err = openRecord(ctx, cfg); err != nil {
 		return c, err
 	}
-	if c.keys, err = openKeys(cfg.Dir, time.Now()); err != nil {
+	if c.keys, err = openKeys(cfg.Dir, clock.Now()); err != nil {
 		return c, err
 	}
 	c.mesh = c.keys.mesh
@@ -126,7 +127,7 @@ func (c *Controller) openRim(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	certificate, err := c.keys.certificate(c.cfg.Names, time.Now())
+	certificate, err := c.keys.certificate(c.cfg.Names, clock.Now())
 	if err != nil {
 		return err
 	}

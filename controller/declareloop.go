@@ -8,6 +8,7 @@ import (
 
 	"noxmesh/declaration"
 	"noxmesh/document"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/loop"
@@ -93,7 +94,7 @@ func (c *Controller) declareStep(ctx context.Context, id string) (loop.Result, e
 	if err != nil {
 		return loop.Result{}, err
 	}
-	now := time.Now()
+	now := clock.Now()
 	switch {
 	case !c.heard.has(id), n.HasRefused(m.tuple), now.Sub(n.LastSeen) > 2*c.cfg.Hello:
 		return loop.Result{}, nil // a node that is away asks when it comes back
@@ -157,7 +158,7 @@ func (c *Controller) issue(ctx context.Context, n inventory.Node, p plan.Plan, d
 		if is.Wanted != n.Wanted {
 			return errMoved
 		}
-		t, err = inventorystore.Issue(tx, inventorystore.Issuing{Node: n.ID, Digest: digest, Modules: names, At: time.Now()})
+		t, err = inventorystore.Issue(tx, inventorystore.Issuing{Node: n.ID, Digest: digest, Modules: names, At: clock.Now()})
 		return err
 	})
 	return t, err

@@ -10,6 +10,7 @@ import (
 	"noxmesh/declaration"
 	"noxmesh/document"
 	"noxmesh/internal/bus"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/inventory"
@@ -68,7 +69,7 @@ func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
 	if h.Node != n.ID || h.Mesh != c.mesh {
 		return nil, c.refuse(m, fault.New(fault.Denied, "a hello of node %q in mesh %q", h.Node, h.Mesh))
 	}
-	now := time.Now()
+	now := clock.Now()
 	if err := c.hear(ctx, &n, h, now); err != nil {
 		return nil, err
 	}
@@ -227,7 +228,7 @@ func (c *Controller) report(ctx context.Context, m bus.Message) ([]byte, error) 
 	if r.Node != n.ID || r.Mesh != c.mesh {
 		return nil, c.refuse(m, fault.New(fault.Denied, "a report of node %q in mesh %q", r.Node, r.Mesh))
 	}
-	now := time.Now()
+	now := clock.Now()
 	stored := false
 	err = c.write(ctx, func(tx *db.Tx) (err error) {
 		if stored, err = inventorystore.SaveReport(tx, r, m.Data, now); err != nil || !stored {

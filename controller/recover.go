@@ -5,8 +5,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"time"
 
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	inventorystore "noxmesh/inventory/store"
@@ -16,7 +16,7 @@ func openExistingKeys(dir string) (keys, error) {
 	if _, err := os.Stat(filepath.Join(dir, keysFile)); err != nil {
 		return keys{}, fault.Wrap(fault.NotFound, err, "open the data folder %q", dir).With("--dir names the data folder of a controller that has run before")
 	}
-	return openKeys(dir, time.Now())
+	return openKeys(dir, clock.Now())
 }
 
 // refuseRunning refuses where a controller answers on the socket.

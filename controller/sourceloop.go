@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	mesh "noxmesh"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
@@ -34,7 +34,7 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 	if err != nil {
 		return loop.Result{}, err
 	}
-	now := time.Now()
+	now := clock.Now()
 	next := source.Look(was, c.see(ctx, m.Module, was), now)
 	next.Module = name
 	if ctx.Err() != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 )
@@ -43,7 +44,7 @@ func (u *unwell) now() (why string, since time.Time) {
 func (c *Controller) write(ctx context.Context, f func(*db.Tx) error) error {
 	err := c.db.Write(ctx, f)
 	if ctx.Err() == nil {
-		c.unwell.note(err, time.Now())
+		c.unwell.note(err, clock.Now())
 	}
 	return err
 }

@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"time"
 
 	"noxmesh/api"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/identity"
 	identitystore "noxmesh/identity/store"
 	"noxmesh/internal/bus/broker"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci/registry"
@@ -125,7 +125,7 @@ func (c *Controller) authorize(ctx context.Context, a registry.Access) error {
 		if err != nil {
 			return fault.New(fault.Denied, "write to %q: no open request", a.Repository)
 		}
-		if r.Builder != a.User || r.State != deliverystore.Leased || r.Target != a.Repository || time.Now().After(r.Deadline) {
+		if r.Builder != a.User || r.State != deliverystore.Leased || r.Target != a.Repository || clock.Now().After(r.Deadline) {
 			return fault.New(fault.Denied, "write to %q: request %s is not open to %s", a.Repository, r.ID, a.User)
 		}
 		return nil

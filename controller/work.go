@@ -9,6 +9,7 @@ import (
 	"noxmesh/delivery/verdict"
 	identitystore "noxmesh/identity/store"
 	"noxmesh/internal/bus"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/link"
@@ -74,13 +75,13 @@ func (c *Controller) giveWork(ctx context.Context, m bus.Message) ([]byte, error
 		}
 		break
 	}
-	answer.At = time.Now().UnixMilli()
+	answer.At = clock.Now().UnixMilli()
 	return c.seal(link.TypeWorkAnswer, answer)
 }
 
 func (c *Controller) seeBuilder(ctx context.Context, b identitystore.BuilderRow, w link.Work) error {
 	isNew := b.LastSeen.IsZero() || b.Sandbox != w.Sandbox || b.Platform != w.Platform
-	err := c.write(ctx, func(tx *db.Tx) error { return identitystore.SeeBuilder(tx, w, time.Now()) })
+	err := c.write(ctx, func(tx *db.Tx) error { return identitystore.SeeBuilder(tx, w, clock.Now()) })
 	if err == nil && isNew {
 		c.builds.NudgeAll()
 	}
@@ -97,7 +98,7 @@ func (c *Controller) lease(ctx context.Context, w link.Work) (r *deliverystore.R
 		return nil, err
 	}
 	err = c.write(ctx, func(tx *db.Tx) error {
-		r, err = deliverystore.Lease(tx, deliverystore.Leasing{Builder: w.Builder, Platform: w.Platform, Sandbox: w.Sandbox == "", Now: time.Now(), Lease: c.cfg.Lease})
+		r, err = deliverystore.Lease(tx, deliverystore.Leasing{Builder: w.Builder, Platform: w.Platform, Sandbox: w.Sandbox == "", Now: clock.Now(), Lease: c.cfg.Lease})
 		return err
 	})
 	return r, err
@@ -116,7 +117,7 @@ func (c *Controller) working(ctx context.Context, m bus.Message) ([]byte, error)
 	if w.Builder != b.ID || w.Mesh != c.mesh {
 		return nil, c.refuse(m, fault.New(fault.Denied, "working said by builder %q of mesh %q", w.Builder, w.Mesh))
 	}
-	now, stop := time.Now(), ""
+	now, stop := clock.Now(), ""
 	err = c.write(ctx, func(tx *db.Tx) error {
 		var err error
 		if stop, err = deliverystore.Extend(tx, w.Request, b.ID, now, c.cfg.Lease); err != nil || stop != "" {
@@ -144,7 +145,7 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 	if a.Builder != b.ID || a.Mesh != c.mesh {
 		return nil, c.refuse(m, fault.New(fault.Denied, "an answer of builder %q in mesh %q", a.Builder, a.Mesh))
 	}
-	now := time.Now()
+	now := clock.Now()
 	var r deliverystore.RequestRow
 	err = c.write(ctx, func(tx *db.Tx) (err error) {
 		if r, err = deliverystore.Request(tx, a.Request); err != nil {

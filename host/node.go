@@ -12,6 +12,7 @@ import (
 	"noxmesh/host/keep"
 	"noxmesh/host/resource"
 	"noxmesh/host/system"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
 	"noxmesh/report"
 	"noxmesh/trouble"
@@ -81,7 +82,7 @@ func (n *node) close() error {
 // An error is the end of ctx, or a report that could not be made durable; then
 // the report is good all the same where it has a sequence.
 func (n *node) pass(ctx context.Context, d declaration.Declaration, cause report.Cause, source resource.Source) (report.Report, error) {
-	began := time.Now()
+	began := clock.Now()
 	result, err := n.engine.Apply(ctx, d.Body, source)
 	if err != nil {
 		return report.Report{}, err
@@ -91,7 +92,7 @@ func (n *node) pass(ctx context.Context, d declaration.Declaration, cause report
 		return report.Report{}, err
 	}
 	facts := n.sys.Facts()
-	ended := time.Now()
+	ended := clock.Now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.count(&result, ended)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
 	"noxmesh/trouble"
 )
@@ -47,7 +48,7 @@ func (l *Loop) call(ctx context.Context, e *entry) (result Result, err error) {
 
 // fail records one more failure and plans the next try.
 func (l *Loop) fail(ctx context.Context, e *entry, err error) {
-	e.trouble = e.trouble.Again(l.key(e), Fingerprint(err), err.Error(), time.Now())
+	e.trouble = e.trouble.Again(l.key(e), Fingerprint(err), err.Error(), clock.Now())
 	l.spec.Log.WarnContext(ctx, "failed", "loop", l.spec.Name, "key", e.key, "error", err, slog.Int64("count", e.trouble.Count))
 	if l.spec.Trouble != nil {
 		if lost := l.spec.Trouble(ctx, e.key, e.trouble); lost != nil {
@@ -97,7 +98,7 @@ func (l *Loop) settle(e *entry, result Result) {
 		l.ask(e, e.again)
 	}
 	if result.After > 0 {
-		l.ask(e, time.Now().Add(result.After))
+		l.ask(e, clock.Now().Add(result.After))
 	}
 }
 
@@ -106,7 +107,7 @@ func (l *Loop) retry(e *entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.failures++
-	e.notBefore = time.Now().Add(backoff(e.failures, l.spec.MinWait, l.spec.MaxWait, rand.Float64()))
+	e.notBefore = clock.Now().Add(backoff(e.failures, l.spec.MinWait, l.spec.MaxWait, rand.Float64()))
 	e.looking = false
 	l.ask(e, e.notBefore)
 }
@@ -166,7 +167,7 @@ func (l *Loop) unfinished(spread time.Duration) {
 func (l *Loop) arrange(keys []string, round uint64, spread time.Duration) []*entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
+	now := clock.Now()
 	listed := make(map[string]bool, len(keys))
 	for _, key := range keys {
 		listed[key] = true

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"noxmesh/internal/clock"
 	"noxmesh/trouble"
 )
 
@@ -114,7 +115,7 @@ func (l *Loop) Run(ctx context.Context) error {
 func (l *Loop) Nudge(key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ask(l.entry(key), time.Now())
+	l.ask(l.entry(key), clock.Now())
 }
 
 // NudgeAll means "compare everything now".
@@ -122,7 +123,7 @@ func (l *Loop) NudgeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.listing.hurry = true
-	l.ask(l.listing, time.Now())
+	l.ask(l.listing, clock.Now())
 }
 
 // Forgive drops a key's backoff and looks at it now: something outside has
@@ -132,7 +133,7 @@ func (l *Loop) Forgive(key string) {
 	defer l.mu.Unlock()
 	e := l.entry(key)
 	e.failures, e.notBefore = 0, time.Time{}
-	l.ask(e, time.Now())
+	l.ask(e, clock.Now())
 }
 
 // entry is the key's entry, made when there is none. Call with mu held.
@@ -176,7 +177,7 @@ func (l *Loop) work(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		e, wait := l.take(time.Now())
+		e, wait := l.take(clock.Now())
 		if e != nil {
 			l.look(ctx, e)
 			continue
