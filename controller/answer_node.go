@@ -62,7 +62,7 @@ func (c *Controller) makeToken(ctx context.Context, row identitystore.TokenRow, 
 	if err != nil {
 		return api.TokenOut{}, err
 	}
-	token := identity.Token{URL: c.apiURL(), CA: c.keys.ca.Fingerprint(), Root: c.keys.root, Mesh: c.mesh, ID: row.ID, Secret: secret}
+	token := identity.Token{URL: c.at.API, CA: c.keys.ca.Fingerprint(), Root: c.keys.root, Mesh: c.mesh, ID: row.ID, Secret: secret}
 	text, err := token.Text()
 	return api.TokenOut{ID: row.Target, Name: row.Name, Token: text, Expires: row.Expires}, err
 }
@@ -259,7 +259,7 @@ func (c *Controller) answerLoginAdd(ctx context.Context, _ api.Who, in api.Login
 	if err := c.write(ctx, func(tx *db.Tx) error { return identitystore.AddLogin(tx, row) }); err != nil {
 		return api.LoginOut{}, err
 	}
-	login := identity.Login{URL: c.apiURL(), CA: c.keys.ca.Fingerprint(), ID: row.ID, Secret: secret}
+	login := identity.Login{URL: c.at.API, CA: c.keys.ca.Fingerprint(), ID: row.ID, Secret: secret}
 	text, err := login.Text()
 	return api.LoginOut{Name: in.Name, Role: string(role), Login: text}, err
 }
@@ -295,8 +295,8 @@ func (c *Controller) answerJoin(ctx context.Context, _ api.Who, in api.JoinIn) (
 	}
 	c.log.Info("joined", "kind", t.Kind, "id", t.Target, "name", t.Name)
 	return api.JoinOut{
-		Format: identity.Format, Mesh: c.mesh, ID: t.Target, Name: t.Name, CA: string(c.keys.ca.PEM()), Broker: c.brokerURL(),
-		JWT: jwt, Registry: c.registryURL(), RegistrySecret: secret.Reveal(), Keys: c.keys.document,
+		Format: identity.Format, Mesh: c.mesh, ID: t.Target, Name: t.Name, CA: string(c.keys.ca.PEM()), Broker: c.at.Broker,
+		JWT: jwt, Registry: c.at.Registry, RegistrySecret: secret.Reveal(), Keys: c.keys.document,
 	}, nil
 }
 

@@ -86,7 +86,7 @@ type appliedAt map[string]map[document.Digest]time.Time
 
 // lookAll is the view with what only status needs.
 func (c *Controller) lookAll(ctx context.Context) (*view, []trouble.Trouble, appliedAt, error) {
-	v := &view{mesh: c.mesh, registry: c.registryURL(), platform: c.cfg.Platform}
+	v := &view{mesh: c.mesh, registry: c.at.Registry, platform: c.cfg.Platform}
 	var troubles []trouble.Trouble
 	applied := appliedAt{}
 	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {

@@ -117,7 +117,7 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 	r := build.Request{
 		Format: build.Format, Mesh: c.mesh, Module: m.Name, Repository: m.Repository, Commit: a.Commit, Ref: f.Source.Ref, Tree: a.Closure.Tree,
 		Folder: m.Folder, Platform: a.Closure.Platform, Closure: a.Closure.Inputs, Attempt: a.Attempt,
-		Limit: int64(c.cfg.Limit / time.Second), Registry: c.registryURL(), Target: m.Name,
+		Limit: int64(c.cfg.Limit / time.Second), Registry: c.at.Registry, Target: m.Name,
 	}
 	var err error
 	if r.ID, err = r.Identity(); err != nil {

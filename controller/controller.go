@@ -2,12 +2,10 @@ package controller
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,16 +15,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"noxmesh/api"
-	"noxmesh/identity"
 	"noxmesh/internal/bus"
-	"noxmesh/internal/bus/broker"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
 	"noxmesh/internal/loop"
-	"noxmesh/internal/oci"
-	"noxmesh/internal/oci/registry"
 	"noxmesh/link"
 )
 
@@ -38,13 +32,14 @@ type Controller struct {
 	mesh string
 	keys keys
 
-	db       *db.DB
-	broker   *broker.Broker
-	bus      *bus.Conn
-	git      *git.Git
-	registry *registry.Registry
-	pull     *oci.Client
-	own      identity.Secret // for pull, and nobody else
+	db     Record
+	git    Forge
+	bus    Bus
+	pull   Registry
+	broker Members
+	at     Addresses
+	random func() float64 // of the loops; nil for the system's
+	edges  edges          // what start has opened
 
 	sources, builds, declares, leases *loop.Loop
 
@@ -56,9 +51,14 @@ type Controller struct {
 	troubles sync.Map // key: the loops' troubles as of now, which the record may not have
 	work     *bell    // there may be work to give
 	receipts *bell    // something has been heard
+}
 
-	listener net.Listener // the API, the registry and joining, over TLS
-	socket   net.Listener // the API, for people on this machine
+// newController is a controller that stands on nothing yet.
+func newController(cfg Config) *Controller {
+	return &Controller{
+		cfg: cfg, log: cfg.Log, work: newBell(), receipts: newBell(),
+		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]bool{}},
+	}
 }
 
 // Run is a controller from start to end. It returns when ctx ends, with nil
@@ -77,10 +77,7 @@ func Run(ctx context.Context, cfg Config) error {
 
 // start opens everything, in the order in which one thing needs another.
 func start(ctx context.Context, cfg Config) (c *Controller, err error) {
-	c = &Controller{
-		cfg: cfg, log: cfg.Log, work: newBell(), receipts: newBell(),
-		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]bool{}},
-	}
+	c = newController(cfg)
 	defer func() {
 		if err != nil {
 			c.close(ctx)
@@ -91,20 +88,22 @@ func start(ctx context.Context, cfg Config) (c *Controller, err error) {
 	}
 	// The record before the keys: from the moment that there are keys, a record
 	// that is not there has been lost.
-	if c.db, err = openRecord(ctx, cfg); err != nil {
+	record, err := openRecord(ctx, cfg)
+	if err != nil {
 		return c, err
 	}
+	c.edges.record, c.db = record, record
 	if c.keys, err = openKeys(cfg.Dir, clock.Now()); err != nil {
 		return c, err
 	}
-	c.mesh = c.keys.mesh
-	if _, err := c.db.Resume(ctx, c.keys.holder); err != nil {
+	if _, err := record.Resume(ctx, c.keys.holder); err != nil {
 		return c, err
 	}
-	if err := c.openRim(ctx); err != nil {
+	rim, err := c.openRim(ctx)
+	if err != nil {
 		return c, err
 	}
-	c.makeLoops()
+	c.stand(rim)
 	return c, c.listen(ctx)
 }
 
@@ -120,57 +119,6 @@ func openRecord(ctx context.Context, cfg Config) (*db.DB, error) {
 	return db.Open(ctx, cfg.dsn())
 }
 
-// openRim opens git, the registry and the broker.
-func (c *Controller) openRim(ctx context.Context) (err error) {
-	if c.git, err = git.New(git.Config{
-		Home: filepath.Join(c.cfg.Dir, "git"), Allow: c.allow(), SSH: git.SSH{Key: c.cfg.SSHKey, KnownHosts: c.cfg.KnownHosts},
-	}); err != nil {
-		return err
-	}
-	certificate, err := c.keys.certificate(c.cfg.Names, clock.Now())
-	if err != nil {
-		return err
-	}
-	if c.listener, err = tls.Listen("tcp", c.cfg.Listen, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13}); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "listen for the API").With("is another program, or another controller, there?")
-	}
-	if c.registry, err = registry.New(registry.Config{ //nolint:contextcheck // it lives until close, not until ctx ends
-		Dir: filepath.Join(c.cfg.Dir, "registry"), Secret: c.keys.declare.Seed(), Authorize: c.authorize,
-	}); err != nil {
-		return err
-	}
-	revoked, err := c.revoked(ctx)
-	if err != nil {
-		return err
-	}
-	c.broker, err = broker.Start(broker.Config{
-		Listen: c.cfg.Broker, Host: c.cfg.Names[0], TLS: certificate, Keys: c.keys.broker, Revoked: revoked,
-		LameDuck: c.cfg.LameDuck, Logger: c.log,
-	})
-	if err != nil {
-		return err
-	}
-	if c.bus, err = c.broker.InProcess(ctx); err != nil {
-		return err
-	}
-	c.pull, err = c.ownRegistry()
-	return err
-}
-
-// ownRegistry reads the registry as everybody does, with a credential that
-// lives as long as this process.
-func (c *Controller) ownRegistry() (*oci.Client, error) {
-	config, err := identity.ClientTLS(c.keys.ca.PEM())
-	if err != nil {
-		return nil, err
-	}
-	c.own = identity.NewSecret()
-	return oci.New(oci.Config{Base: c.registryURL(), TLS: config, User: ownUser, Secret: oci.Secret(c.own.Reveal())})
-}
-
-// ownUser is the controller's name in its registry; no id has this form.
-const ownUser = "controller"
-
 func (c *Controller) makeLoops() {
 	c.sources = c.loop("source", c.moduleNames, c.sourceStep, c.cfg.Every)
 	c.builds = c.loop("build", c.moduleNames, c.buildStep, c.cfg.Every)
@@ -181,7 +129,7 @@ func (c *Controller) makeLoops() {
 func (c *Controller) loop(name string, keys func(context.Context) ([]string, error), step func(context.Context, string) (loop.Result, error), every time.Duration) *loop.Loop {
 	return loop.New(loop.Spec{
 		Name: name, Keys: keys, Step: step, Every: every, Jitter: every / 4, Workers: loopWorkers,
-		Recall: c.recallTrouble(name), Trouble: c.recordTrouble, Cleared: c.clearTrouble(name), Log: c.log,
+		Recall: c.recallTrouble(name), Trouble: c.recordTrouble, Cleared: c.clearTrouble(name), Log: c.log, Random: c.random,
 	})
 }
 
@@ -191,25 +139,32 @@ const loopWorkers = 4
 
 // run serves until ctx ends or something cannot go on.
 func (c *Controller) run(ctx context.Context) error {
-	if err := c.serveBus(); err != nil {
-		return err
-	}
 	server := c.handlers()
 	if missing := server.Missing(); len(missing) > 0 {
 		return fault.New(fault.Broken, "calls that nobody answers: %s", strings.Join(missing, ", "))
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for _, l := range []*loop.Loop{c.sources, c.builds, c.declares, c.leases} {
-		group.Go(func() error { return l.Run(ctx) })
-	}
-	group.Go(func() error { return c.serve(ctx, c.listener, c.front(server)) })
-	group.Go(func() error { return c.serve(ctx, c.socket, asOperator(server)) })
-	c.log.Info("controller is ready", "mesh", c.mesh, "epoch", c.db.Epoch(), "api", c.apiURL(), "broker", c.brokerURL(), "socket", c.cfg.SocketPath())
+	group.Go(func() error { return c.Loops(ctx) })
+	group.Go(func() error { return c.serve(ctx, c.edges.listener, c.front(server)) })
+	group.Go(func() error { return c.serve(ctx, c.edges.socket, asOperator(server)) })
+	c.log.Info("controller is ready", "mesh", c.mesh, "epoch", c.db.Epoch(), "api", c.at.API, "broker", c.at.Broker, "socket", c.cfg.SocketPath())
 	err := group.Wait()
 	if ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 		return nil
 	}
 	return err
+}
+
+// Loops hears what comes over the broker and runs the loops, until ctx ends.
+func (c *Controller) Loops(ctx context.Context) error {
+	if err := c.serveBus(); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, l := range []*loop.Loop{c.sources, c.builds, c.declares, c.leases} {
+		group.Go(func() error { return l.Run(ctx) })
+	}
+	return group.Wait()
 }
 
 func (c *Controller) serveBus() error {
@@ -248,54 +203,14 @@ func (c *Controller) serve(ctx context.Context, l net.Listener, h http.Handler) 
 	return nil
 }
 
-// close puts everything down, in the order in which nothing is missed: clients
-// of the broker are let go before what answers them is closed.
-func (c *Controller) close(ctx context.Context) {
-	for _, l := range []net.Listener{c.listener, c.socket} {
-		if l != nil {
-			_ = l.Close() // it may be closed already
-		}
-	}
-	if c.broker != nil {
-		c.broker.Close(context.WithoutCancel(ctx))
-	}
-	if c.bus != nil {
-		c.bus.Close()
-	}
-	if c.registry != nil {
-		if err := c.registry.Close(); err != nil {
-			c.log.Error("the registry was not closed", "error", err)
-		}
-	}
-	if c.db != nil {
-		if err := c.db.Close(); err != nil {
-			c.log.Error("the record was not closed", "error", err)
-		}
-	}
-}
-
 func (c *Controller) allow() git.Allow {
 	return git.Allow{Hosts: c.cfg.HTTPHosts, Folders: c.cfg.Folders}
 }
 
-// apiURL is where nodes and people reach the API and the registry.
-func (c *Controller) apiURL() string {
-	_, port, err := net.SplitHostPort(c.listener.Addr().String())
-	if err != nil {
-		return ""
-	}
-	u := url.URL{Scheme: "https", Host: net.JoinHostPort(c.cfg.Names[0], port)}
-	return u.String()
-}
-
-func (c *Controller) registryURL() string { return c.apiURL() }
-
-func (c *Controller) brokerURL() string { return c.broker.URL() }
-
 // front is what stands on the TLS port: the registry under /v2/, the API elsewhere.
 func (c *Controller) front(server *api.Server) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/v2/", c.registry)
+	mux.Handle("/v2/", c.edges.registry)
 	mux.Handle("/", server)
 	return mux
 }

@@ -41,7 +41,7 @@ type view struct {
 
 // look reads the whole record in one transaction.
 func (c *Controller) look(ctx context.Context) (*view, error) {
-	v := &view{mesh: c.mesh, registry: c.registryURL(), platform: c.cfg.Platform}
+	v := &view{mesh: c.mesh, registry: c.at.Registry, platform: c.cfg.Platform}
 	return v, c.db.Read(ctx, v.load)
 }
 

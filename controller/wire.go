@@ -97,7 +97,7 @@ func (c *Controller) listen(ctx context.Context) error {
 		return fault.Wrap(fault.Unavailable, err, "remove the socket that a killed controller left")
 	}
 	var err error
-	if c.socket, err = net.Listen("unix", path); err != nil { //nolint:noctx // a unix socket is there at once
+	if c.edges.socket, err = net.Listen("unix", path); err != nil { //nolint:noctx // a unix socket is there at once
 		return fault.Wrap(fault.Unavailable, err, "listen on %q", path)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
@@ -110,7 +110,7 @@ func (c *Controller) listen(ctx context.Context) error {
 // builder writes only to the repository of a request that it holds open.
 func (c *Controller) authorize(ctx context.Context, a registry.Access) error {
 	secret := identity.SecretFrom(a.Password)
-	if a.User == ownUser && !a.Write && secret.Matches(identity.HashSecret(c.own)) {
+	if a.User == ownUser && !a.Write && secret.Matches(identity.HashSecret(c.edges.own)) {
 		return nil
 	}
 	return c.db.Read(ctx, func(tx *db.Tx) error {

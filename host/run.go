@@ -16,10 +16,44 @@ import (
 	"noxmesh/link"
 )
 
+// Rim is everything outside its machine that a host uses while it runs.
+type Rim struct {
+	Link   Link
+	Listen func(push func([]byte)) error // hands on each declaration that is pushed; called once, before anything is said
+	Depots Depots
+	Random func(n int64) int64 // spreads what is waited for, from 0 to below n; nil for the system's
+}
+
 // Run keeps this node until ctx ends: it applies what it accepted, hears what is
 // declared, and reports. It needs no link to go on; it returns an error only
 // where it cannot begin or its state cannot be trusted.
-func Run(ctx context.Context, cfg Config) (err error) {
+func Run(ctx context.Context, cfg Config) error {
+	return live(ctx, cfg, func(m *member) (Rim, func(), error) {
+		subject, err := link.Subject(link.VerbDecl, m.joined.Node)
+		if err != nil {
+			return Rim{}, nil, err
+		}
+		conn, err := bus.Dial(ctx, bus.Config{
+			URL: m.joined.Broker, CAPEM: []byte(m.joined.CA), NatsSeed: m.keys.nats, JWT: m.joined.JWT,
+			ID: m.joined.Node, Name: "mesh-host " + m.joined.Name, Logger: cfg.Log,
+		})
+		if err != nil {
+			return Rim{}, nil, err
+		}
+		listen := func(push func([]byte)) error {
+			return conn.Subscribe(subject, func(msg bus.Message) { push(msg.Data) })
+		}
+		return Rim{Link: conn, Listen: listen, Depots: &registries{joined: m.joined}}, conn.Close, nil
+	})
+}
+
+// On is Run on this rim, which is the caller's to close.
+func On(ctx context.Context, cfg Config, rim Rim) error {
+	return live(ctx, cfg, func(*member) (Rim, func(), error) { return rim, func() {}, nil })
+}
+
+// live keeps the node on the rim that it is given once it is known who it is.
+func live(ctx context.Context, cfg Config, stand func(*member) (Rim, func(), error)) (err error) {
 	n, err := open(cfg)
 	if err != nil {
 		return err
@@ -30,20 +64,16 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.gate.Close()) }()
-	subject, err := link.Subject(link.VerbDecl, m.joined.Node)
+	rim, leave, err := stand(m)
 	if err != nil {
 		return err
 	}
-	conn, err := bus.Dial(ctx, bus.Config{
-		URL: m.joined.Broker, CAPEM: []byte(m.joined.CA), NatsSeed: m.keys.nats, JWT: m.joined.JWT,
-		ID: m.joined.Node, Name: "mesh-host " + m.joined.Name, Logger: cfg.Log,
-	})
-	if err != nil {
-		return err
+	defer leave()
+	r := newRunner(n, m, rim.Link, rim.Depots)
+	if rim.Random != nil {
+		r.random = rim.Random
 	}
-	defer conn.Close()
-	r := newRunner(n, m, conn, &registries{joined: m.joined})
-	if err := conn.Subscribe(subject, func(msg bus.Message) { r.push(msg.Data) }); err != nil {
+	if err := rim.Listen(r.push); err != nil {
 		return err
 	}
 	cfg.Log.Info("this node", "mesh", m.joined.Mesh, "node", m.joined.Node, "name", m.joined.Name, "root", cfg.Root,
@@ -70,9 +100,9 @@ type registries struct {
 	client *oci.Client
 }
 
-// at is the blobs of the registry with this address, or of the one that the
+// At is the blobs of the registry with this address, or of the one that the
 // mesh named when the node joined.
-func (r *registries) at(base string) (blobs, error) {
+func (r *registries) At(base string) (Blobs, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if base == "" {
@@ -99,13 +129,13 @@ func (r *registries) at(base string) (blobs, error) {
 // registry is blobs of an OCI registry.
 type registry struct{ client *oci.Client }
 
-func (r registry) pull(ctx context.Context, b blob, w io.Writer) error {
-	if b.repository == "" {
-		return fault.New(fault.Invalid, "the declaration does not say where the bytes %s are", b.digest.Short())
+func (r registry) Pull(ctx context.Context, b Blob, w io.Writer) error {
+	if b.Repository == "" {
+		return fault.New(fault.Invalid, "the declaration does not say where the bytes %s are", b.Digest.Short())
 	}
-	return r.client.PullBlob(ctx, oci.Blob{Repository: b.repository, Digest: b.digest, Size: b.size}, w)
+	return r.client.PullBlob(ctx, oci.Blob{Repository: b.Repository, Digest: b.Digest, Size: b.Size}, w)
 }
 
-func (r registry) read(ctx context.Context, b blob, off, n int64) (io.ReadCloser, error) {
-	return r.client.ReadRange(ctx, oci.Blob{Repository: b.repository, Digest: b.digest, Size: b.size}, off, n)
+func (r registry) Read(ctx context.Context, b Blob, off, n int64) (io.ReadCloser, error) {
+	return r.client.ReadRange(ctx, oci.Blob{Repository: b.Repository, Digest: b.Digest, Size: b.Size}, off, n)
 }

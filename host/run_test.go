@@ -762,11 +762,11 @@ type memoryBlobs struct {
 	gate   chan struct{} // each pull waits for it, where there is one
 }
 
-func (m *memoryBlobs) at(string) (blobs, error) { return m, nil }
+func (m *memoryBlobs) At(string) (Blobs, error) { return m, nil }
 
-func (m *memoryBlobs) pull(ctx context.Context, b blob, w io.Writer) error {
+func (m *memoryBlobs) Pull(ctx context.Context, b Blob, w io.Writer) error {
 	m.mu.Lock()
-	body, absent, gate := m.bodies[b.digest], m.absent, m.gate
+	body, absent, gate := m.bodies[b.Digest], m.absent, m.gate
 	m.mu.Unlock()
 	if gate != nil {
 		select {
@@ -782,8 +782,8 @@ func (m *memoryBlobs) pull(ctx context.Context, b blob, w io.Writer) error {
 	return err
 }
 
-func (m *memoryBlobs) read(_ context.Context, b blob, off, n int64) (io.ReadCloser, error) {
+func (m *memoryBlobs) Read(_ context.Context, b Blob, off, n int64) (io.ReadCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return io.NopCloser(bytes.NewReader(m.bodies[b.digest][off : off+n])), nil
+	return io.NopCloser(bytes.NewReader(m.bodies[b.Digest][off : off+n])), nil
 }

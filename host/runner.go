@@ -21,9 +21,11 @@ type Link interface {
 	Changed() <-chan struct{}
 }
 
-// depots gives the registry with an address, or the mesh's own for "".
-type depots interface {
-	at(base string) (blobs, error)
+// Depots is the registries that declarations name.
+type Depots interface {
+	// At is the one with this address, or the mesh's own for "". Called by one
+	// goroutine at a time.
+	At(base string) (Blobs, error)
 }
 
 // How long an answer is waited for.
@@ -35,7 +37,8 @@ type runner struct {
 	*node
 	member *member
 	link   Link
-	depots depots
+	depots Depots
+	random func(n int64) int64
 
 	began   declaration.Tuple // what was accepted before this process
 	pushes  chan []byte       // the latest declaration that was pushed and not yet judged
@@ -44,9 +47,9 @@ type runner struct {
 	reports chan struct{}     // there is a report, or a link to send it on
 }
 
-func newRunner(n *node, m *member, l Link, d depots) *runner {
+func newRunner(n *node, m *member, l Link, d Depots) *runner {
 	return &runner{
-		node: n, member: m, link: l, depots: d, began: m.accepted,
+		node: n, member: m, link: l, depots: d, random: rand.Int64N, began: m.accepted,
 		pushes: make(chan []byte, 1), hello: make(chan struct{}, 1),
 		applies: make(chan struct{}, 1), reports: make(chan struct{}, 1),
 	}
@@ -143,10 +146,10 @@ func (r *runner) speak(ctx context.Context) error {
 		}
 		if err != nil {
 			r.cfg.Log.Warn("hello", "why", err)
-			wait, backoff = jitter(backoff), min(2*backoff, r.cfg.Heartbeat)
+			wait, backoff = r.jitter(backoff), min(2*backoff, r.cfg.Heartbeat)
 			continue
 		}
-		wait, backoff = r.cfg.Heartbeat/2+rand.N(r.cfg.Heartbeat/2), r.cfg.Backoff
+		wait, backoff = r.cfg.Heartbeat/2+time.Duration(r.random(int64(r.cfg.Heartbeat/2))), r.cfg.Backoff
 		if err := pause(ctx, greetGap); err != nil {
 			return nil //nolint:nilerr // the end that was asked for
 		}
@@ -169,7 +172,9 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // jitter is d, a tenth more or less.
-func jitter(d time.Duration) time.Duration { return d - d/10 + rand.N(d/5+1) }
+func (r *runner) jitter(d time.Duration) time.Duration {
+	return d - d/10 + time.Duration(r.random(int64(d/5+1)))
+}
 
 // greet says hello and takes in the answer.
 func (r *runner) greet(ctx context.Context) error {
@@ -247,11 +252,11 @@ func (r *runner) apply(ctx context.Context) error {
 		if cause == report.CauseStart && tuple != r.began {
 			cause = report.CauseDeclaration // it came while the host was starting
 		}
-		wait, next := jitter(r.cfg.Drift), report.CauseDrift
+		wait, next := r.jitter(r.cfg.Drift), report.CauseDrift
 		if tuple == none || r.attempt(ctx, d, cause) {
 			backoff = r.cfg.Backoff
 		} else {
-			wait, next = min(wait, jitter(backoff)), cause
+			wait, next = min(wait, r.jitter(backoff)), cause
 			backoff = min(2*backoff, r.cfg.BackoffMost)
 		}
 		cause = r.until(ctx, wait, tuple, next)
@@ -289,7 +294,7 @@ func (r *runner) until(ctx context.Context, wait time.Duration, tried declaratio
 
 // applyOnce is one pass and its report; done where all is as declared.
 func (r *runner) applyOnce(ctx context.Context, d declaration.Declaration, cause report.Cause) (bool, error) {
-	from, err := r.depots.at(d.Where.Registry)
+	from, err := r.depots.At(d.Where.Registry)
 	if err != nil {
 		return false, err
 	}

@@ -18,26 +18,26 @@ import (
 // indexLimit is what is read of a compressed index before it has been looked at.
 const indexLimit = 64 << 20
 
-// blob names bytes of a registry.
-type blob struct {
-	repository string
-	digest     document.Digest
-	size       int64
+// Blob names bytes of a registry.
+type Blob struct {
+	Repository string
+	Digest     document.Digest
+	Size       int64
 }
 
-// blobs is where blobs are read from: a registry, or a folder. What comes is
+// Blobs is where blobs are read from: a registry, or a folder. What comes is
 // checked by its digest by whoever asks for it.
-type blobs interface {
-	// pull writes a whole blob. One that does not answer is fault.Unavailable.
-	pull(ctx context.Context, b blob, w io.Writer) error
-	// read opens n bytes from off.
-	read(ctx context.Context, b blob, off, n int64) (io.ReadCloser, error)
+type Blobs interface {
+	// Pull writes a whole blob. One that does not answer is fault.Unavailable.
+	Pull(ctx context.Context, b Blob, w io.Writer) error
+	// Read opens n bytes from off.
+	Read(ctx context.Context, b Blob, off, n int64) (io.ReadCloser, error)
 }
 
 // where is a declaration's own word on where its bytes are.
 type where struct {
 	declaration.Where
-	blobs blobs
+	blobs Blobs
 }
 
 // Body writes a file's bytes.
@@ -47,7 +47,7 @@ func (s where) Body(ctx context.Context, digest document.Digest, size int64, w i
 		return err
 	}
 	b := s.Blobs[digest] // a folder finds it by its digest alone
-	return s.blobs.pull(ctx, blob{b.Repository, digest, size}, w)
+	return s.blobs.Pull(ctx, Blob{b.Repository, digest, size}, w)
 }
 
 // Index is an archive's index, compressed.
@@ -60,7 +60,7 @@ func (s where) Index(ctx context.Context, digest document.Digest) ([]byte, error
 		return nil, fault.New(fault.Invalid, "the index has %d bytes, at most %d are read", p.IndexSize, indexLimit)
 	}
 	var b bytes.Buffer
-	if err := s.blobs.pull(ctx, blob{p.Repository, p.Index, p.IndexSize}, &b); err != nil {
+	if err := s.blobs.Pull(ctx, Blob{p.Repository, p.Index, p.IndexSize}, &b); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
@@ -72,7 +72,7 @@ func (s where) Frames(_ context.Context, digest document.Digest) (archive.Source
 	if err != nil {
 		return nil, err
 	}
-	return frames{s.blobs, blob{p.Repository, p.Blob, p.Size}}, nil
+	return frames{s.blobs, Blob{p.Repository, p.Blob, p.Size}}, nil
 }
 
 func (s where) packed(digest document.Digest) (declaration.Packed, error) {
@@ -84,38 +84,38 @@ func (s where) packed(digest document.Digest) (declaration.Packed, error) {
 }
 
 type frames struct {
-	blobs blobs
-	blob  blob
+	blobs Blobs
+	blob  Blob
 }
 
 // Size is the blob's size as it was declared.
-func (f frames) Size() int64 { return f.blob.size }
+func (f frames) Size() int64 { return f.blob.Size }
 
 // ReadRange opens a part of the blob.
 func (f frames) ReadRange(ctx context.Context, off, n int64) (io.ReadCloser, error) {
-	return f.blobs.read(ctx, f.blob, off, n)
+	return f.blobs.Read(ctx, f.blob, off, n)
 }
 
 // folder is blobs as files: DIR/sha256/HEX, as in an OCI layout's blobs folder.
 type folder struct{ root *os.Root }
 
-func (f folder) open(b blob) (*os.File, error) {
+func (f folder) open(b Blob) (*os.File, error) {
 	if f.root == nil {
-		return nil, fault.New(fault.NotFound, "the blob %s is in no folder", b.digest.Short()).
+		return nil, fault.New(fault.NotFound, "the blob %s is in no folder", b.Digest.Short()).
 			With("put it into the declaration's \"inline\", or name a folder with --blobs")
 	}
-	file, err := f.root.Open(strings.Replace(string(b.digest), ":", "/", 1))
+	file, err := f.root.Open(strings.Replace(string(b.Digest), ":", "/", 1))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.New(fault.NotFound, "the blob %s is not in %q", b.digest, f.root.Name()).
+		return nil, fault.New(fault.NotFound, "the blob %s is not in %q", b.Digest, f.root.Name()).
 			With("a blob lies there as sha256/ and its 64 hexadecimal digits")
 	}
 	if err != nil {
-		return nil, fault.Wrap(fault.Conflict, err, "open the blob %s", b.digest)
+		return nil, fault.Wrap(fault.Conflict, err, "open the blob %s", b.Digest)
 	}
 	return file, nil
 }
 
-func (f folder) pull(_ context.Context, b blob, w io.Writer) error {
+func (f folder) Pull(_ context.Context, b Blob, w io.Writer) error {
 	file, err := f.open(b)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (f folder) pull(_ context.Context, b blob, w io.Writer) error {
 	return err
 }
 
-func (f folder) read(_ context.Context, b blob, off, n int64) (io.ReadCloser, error) {
+func (f folder) Read(_ context.Context, b Blob, off, n int64) (io.ReadCloser, error) {
 	file, err := f.open(b)
 	if err != nil {
 		return nil, err

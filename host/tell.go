@@ -38,7 +38,7 @@ func (r *runner) tell(ctx context.Context) error {
 				backoff = r.cfg.Backoff
 			} else {
 				r.cfg.Log.Warn("report", "sequence", rep.Sequence, "why", err)
-				wait, backoff = jitter(backoff), min(2*backoff, r.cfg.BackoffMost)
+				wait, backoff = r.jitter(backoff), min(2*backoff, r.cfg.BackoffMost)
 			}
 		}
 		timer := time.NewTimer(wait)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"runtime/debug"
+	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -14,8 +14,13 @@ import (
 	"noxmesh/trouble"
 )
 
-// look calls what e stands for, records how it went, and plans what follows.
+// look is one look at e. A profile, and whoever is called, sees at what.
 func (l *Loop) look(ctx context.Context, e *entry) {
+	pprof.Do(ctx, pprof.Labels("loop", l.spec.Name, "key", e.key), func(ctx context.Context) { l.see(ctx, e) })
+}
+
+// see calls what e stands for, records how it went, and plans what follows.
+func (l *Loop) see(ctx context.Context, e *entry) {
 	result, err := l.call(ctx, e)
 	if err != nil && ctx.Err() != nil {
 		l.release(e)
@@ -107,7 +112,7 @@ func (l *Loop) retry(e *entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e.failures++
-	e.notBefore = clock.Now().Add(backoff(e.failures, l.spec.MinWait, l.spec.MaxWait, rand.Float64()))
+	e.notBefore = clock.Now().Add(backoff(e.failures, l.spec.MinWait, l.spec.MaxWait, l.spec.Random()))
 	e.looking = false
 	l.ask(e, e.notBefore)
 }
@@ -172,7 +177,7 @@ func (l *Loop) arrange(keys []string, round uint64, spread time.Duration) []*ent
 	for _, key := range keys {
 		listed[key] = true
 		e := l.entry(key)
-		l.ask(e, now.Add(time.Duration(rand.Float64()*float64(spread))))
+		l.ask(e, now.Add(time.Duration(l.spec.Random()*float64(spread))))
 	}
 	var gone []*entry
 	for key, e := range l.entries {

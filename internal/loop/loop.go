@@ -3,6 +3,7 @@ package loop
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -55,6 +56,9 @@ type Spec struct {
 	// without failing, or is gone. Optional.
 	Cleared func(ctx context.Context, key string) error
 
+	// Random spreads looks and waits: from 0 to below 1. Called side by side. Nil means the system's.
+	Random func() float64
+
 	Log *slog.Logger // each failure, and each record that could not be written; nil means nowhere
 }
 
@@ -84,6 +88,9 @@ func New(spec Spec) *Loop {
 		spec.MaxWait = MaxBackoff
 	}
 	spec.MaxWait = max(spec.MaxWait, spec.MinWait)
+	if spec.Random == nil {
+		spec.Random = rand.Float64
+	}
 	if spec.Log == nil {
 		spec.Log = slog.New(slog.DiscardHandler)
 	}
