@@ -52,15 +52,14 @@ func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, e
 }
 
 // troubleOf is what keeps a module from being delivered and is nobody's turn
-// but a reconciler's: a build that failed, or that nobody takes.
+// but a reconciler's: a build that nobody takes. Only a change mends it (a
+// builder that joins, or can do more), so it is not backed off from.
 func troubleOf(f delivery.Facts, d delivery.Difference) error {
-	if b := delivery.CurrentBuild(f); b != nil || f.Source.Commit == "" || d.Ask != nil {
+	why := delivery.Untaken(f)
+	if why == "" || d.Ask != nil {
 		return nil
 	}
-	if len(f.Builders) > 0 || len(d.Waiting) == 0 {
-		return nil
-	}
-	return fault.New(fault.Unavailable, "build of %q: waits for %s", f.Module, d.Waiting[len(d.Waiting)-1].For).
+	return fault.New(fault.Invalid, "build of %q: waits for %s", f.Module, why).
 		With("mesh builder add NAME makes the token that a builder joins with")
 }
 

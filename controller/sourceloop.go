@@ -40,7 +40,6 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 	if ctx.Err() != nil {
 		return loop.Result{}, ctx.Err()
 	}
-	c.looked.Store(name, now)
 	if moved(was, next) {
 		if err := c.write(ctx, func(tx *db.Tx) error { return deliverystore.SaveSource(tx, next) }); err != nil {
 			return loop.Result{}, err
@@ -49,6 +48,7 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 		c.builds.Nudge(name)
 		c.declares.NudgeAll() // what it requires may decide what belongs on a node
 	}
+	c.looked.Store(name, now) // after the record: a fresh look is of what it found
 	if next.State != source.Read {
 		return loop.Result{}, fault.New(kindOf(next.State), "source of %q: %s: %s", name, next.State, next.Why)
 	}

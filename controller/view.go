@@ -35,6 +35,7 @@ type view struct {
 	assigned map[string][]mesh.Assignment          // by node
 	nodes    []inventory.Node
 	builders []identitystore.BuilderRow
+	names    map[string]string // of builders by id, those that have left too
 
 	belongs map[string][]string // by node: what belong has worked out
 }
@@ -66,7 +67,10 @@ func (v *view) load(tx *db.Tx) (err error) {
 	for _, a := range assignments {
 		v.assigned[a.Node] = append(v.assigned[a.Node], a)
 	}
-	v.builders, err = identitystore.Builders(tx)
+	if v.builders, err = identitystore.Builders(tx); err != nil {
+		return err
+	}
+	v.names, err = identitystore.BuilderNames(tx)
 	return err
 }
 
@@ -170,7 +174,7 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 	f := delivery.Facts{
 		Module: m.Name, AddedAt: m.AddedAt, Policy: delivery.Policy(m.Policy), Source: v.sources[m.Name], Builds: v.builds[m.Name],
 		Asked: v.asked[m.Name], Nodes: v.nodesOf(m.Name), Writes: v.writes[m.Name], Platform: v.platform,
-		Declared: map[string]document.Digest{},
+		Declared: map[string]document.Digest{}, Names: v.names,
 	}
 	for _, node := range f.Nodes { // what is declared where it does not belong is in no declaration
 		if b, ok := v.declared[node][m.Name]; ok {

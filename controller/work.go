@@ -166,7 +166,7 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 		return nil, err
 	}
 	c.log.Info("build answered", "module", r.Module, "request", a.Request, "builder", b.Name, "outcome", string(a.Outcome), "verdict", verdict.Judge(a).String())
-	c.builds.Nudge(r.Module)
+	c.builds.Forgive(r.Module) // whatever was in the way before, there is something new to compare
 	c.receipts.ring()
 	return c.receiptFor(b.ID, a.Request, now, "")
 }

@@ -84,7 +84,7 @@ func (d *Difference) compareBuilt(f Facts, now time.Time) {
 	case Leased:
 		d.wait("the build on builder "+builderName(f, last.Builder), last.Since)
 	case Withdrawn:
-		d.wait("a new commit: "+outcomeWords(f, last), last.Since)
+		d.wait("a new commit, or mesh module look "+f.Module+": "+outcomeWords(f, last), last.Since)
 	case Done:
 		due := last.Since.Add(Retry(last.Attempt))
 		if last.Outcome == build.OutcomeBuilt && last.Attempt == 1 && wasMade(f, closure) {

@@ -85,7 +85,7 @@ func TestCompareBuild(t *testing.T) {
 		},
 		{
 			name: "open, and builders are of other platforms", facts: facts(builders(delivery.Builder{ID: "b", Platform: "linux/arm64"}), requests(asked("t1", 1, delivery.Open, 3))),
-			want: []string{"waits for a builder for linux/amd64, none has joined, since 3"},
+			want: []string{"waits for a builder for linux/amd64, none has joined: b is for linux/arm64, since 3"},
 		},
 		{
 			name: "open, and no builder has a sandbox",
@@ -120,7 +120,7 @@ func TestCompareBuild(t *testing.T) {
 			facts: facts(requests(asked("t1", 1, delivery.Open, 3), ended("t1", 2, 4, build.OutcomeFailed, "build: exit 1"))), now: 1000,
 		},
 		{
-			name: "withdrawn", want: []string{"waits for a new commit: the build was withdrawn, 3 leases were lost, since 9"}, now: 100_000,
+			name: "withdrawn", want: []string{"waits for a new commit, or mesh module look site: the build was withdrawn, 3 leases were lost, since 9"}, now: 100_000,
 			facts: facts(requests(func() delivery.Asked {
 				a := asked("t1", 1, delivery.Withdrawn, 9)
 				a.Why = "3 leases were lost"

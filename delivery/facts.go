@@ -37,6 +37,7 @@ type Facts struct {
 	Writes   []Write                    // declare-writes
 	Platform string                     // what it is built for
 	Builders []Builder                  // the builders that have joined
+	Names    map[string]string          // by id: what builders are called, those that have left too
 }
 
 // Builder is what the comparison needs to know of one.

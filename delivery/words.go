@@ -3,7 +3,9 @@ package delivery
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"noxmesh/delivery/build"
 	"noxmesh/delivery/source"
@@ -11,22 +13,32 @@ import (
 
 // builderWords says what an open request waits for, for people.
 func builderWords(f Facts) string {
+	words, _ := taker(f)
+	return words
+}
+
+// taker is the builder that a request waits for, in words, and whether there is one.
+func taker(f Facts) (words string, there bool) {
 	what := "a builder for " + f.Platform
-	var lack []Builder
+	var lack, others []string
 	for _, b := range f.Builders {
-		if b.Platform != f.Platform {
-			continue
+		name := cmp.Or(b.Name, b.ID)
+		switch {
+		case b.Platform != f.Platform:
+			others = append(others, name+" is for "+cmp.Or(b.Platform, "no platform yet"))
+		case b.Sandbox == "" || !runsCommands(f):
+			return what, true
+		default:
+			lack = append(lack, name+" has none, "+b.Sandbox)
 		}
-		if b.Sandbox == "" || !runsCommands(f) {
-			return what
-		}
-		lack = append(lack, b)
 	}
-	if len(lack) == 0 {
-		return what + ", none has joined"
+	switch {
+	case len(lack) > 0:
+		return what + " with a sandbox, since it has commands to run: " + slices.Min(lack), false
+	case len(others) > 0:
+		return what + ", none has joined: " + slices.Min(others), false
 	}
-	b := slices.MinFunc(lack, func(a, b Builder) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
-	return fmt.Sprintf("%s with a sandbox, since it has commands to run: %s has none, %s", what, cmp.Or(b.Name, b.ID), b.Sandbox)
+	return what + ", none has joined", false
 }
 
 // runsCommands reports whether a build of the source runs anything of it.
@@ -41,14 +53,24 @@ func builderName(f Facts, id string) string {
 			return cmp.Or(b.Name, id)
 		}
 	}
-	return id
+	return cmp.Or(f.Names[id], id)
+}
+
+// Named is what the record says of builders, with their names in place of their ids.
+func Named(f Facts, text string) string {
+	for _, id := range slices.Sorted(maps.Keys(f.Names)) {
+		if name := f.Names[id]; id != "" && name != "" {
+			text = strings.ReplaceAll(text, id, name)
+		}
+	}
+	return text
 }
 
 // outcomeWords says how a request ended, for people.
 func outcomeWords(f Facts, a Asked) string {
 	switch {
 	case a.State == Withdrawn:
-		return "the build was withdrawn, " + a.Why
+		return "the build was withdrawn, " + Named(f, a.Why)
 	case a.Outcome == build.OutcomeFailed:
 		return fmt.Sprintf("%s failed: %s", a.Step, a.Why)
 	case a.Outcome == build.OutcomeEnvironment:

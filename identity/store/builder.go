@@ -106,6 +106,17 @@ func Builders(tx *db.Tx) ([]BuilderRow, error) {
 	return db.Sorted(all, func(b BuilderRow) string { return b.Name }), err
 }
 
+// BuilderNames is what every builder is called, by its id, those that were
+// removed too: what the record says of them outlives them.
+func BuilderNames(tx *db.Tx) (map[string]string, error) {
+	names := map[string]string{}
+	all, err := db.All(tx, scanBuilder, `SELECT `+builderColumns+` FROM builder`)
+	for _, b := range all {
+		names[b.ID] = b.Name
+	}
+	return names, err
+}
+
 // RevokedKeys is the broker keys of every builder that was removed.
 func RevokedKeys(tx *db.Tx) ([]string, error) {
 	keys, err := db.All(tx, db.Text, `SELECT nats FROM builder WHERE removed_at > 0 AND nats <> ''`)
