@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -126,4 +127,29 @@ func (h *then) Read(p []byte) (int, error) {
 	}
 	h.left -= n
 	return n, err
+}
+
+// What a killed process was writing is gone at the next start, and nothing of it was ever visible.
+func TestWhatWasBeingWrittenIsGoneAtTheNextStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := serve(t, dir)
+	blob, data := random(t, 1000)
+	if err := s.builder().PushBlob(t.Context(), blob, bytes.NewReader(data)); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(filepath.Join(dir, staging))
+	if err != nil || len(left) != 0 {
+		t.Errorf("after a push that went well there is %v in staging (%v)", left, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, staging, "half"), data[:10], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := serve(t, dir)
+	if left, err = os.ReadDir(filepath.Join(dir, staging)); err != nil || len(left) != 0 {
+		t.Errorf("after the next start there is %v in staging (%v)", left, err)
+	}
+	if has, err := again.builder().HasBlob(t.Context(), mine, blob.Digest, blob.Size); err != nil || !has {
+		t.Errorf("what was pushed is there: %v (%v)", has, err)
+	}
 }

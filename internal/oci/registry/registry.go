@@ -6,13 +6,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/distribution/distribution/v3/configuration"
 	"github.com/distribution/distribution/v3/registry/handlers"
-	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem" // the one driver
 	"github.com/sirupsen/logrus"
 
+	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci"
 )
@@ -46,9 +47,10 @@ func New(cfg Config) (*Registry, error) {
 	if cfg.MaxBlob == 0 {
 		cfg.MaxBlob = 4 << 30
 	}
-	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
-		return nil, fault.Wrap(fault.Unknown, err, "making %q", cfg.Dir)
+	if err := prepare(cfg.Dir); err != nil {
+		return nil, fault.Wrap(fault.Unavailable, err, "making the registry's folder %q", cfg.Dir)
 	}
+	register()
 	logrus.SetOutput(io.Discard) // it logs each 404; what matters comes back as an answer
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Registry{cfg: cfg, app: handlers.NewApp(ctx, settings(cfg)), cancel: cancel}, nil
@@ -56,11 +58,21 @@ func New(cfg Config) (*Registry, error) {
 
 // settings is the configuration of the registry behind. There is no cache of
 // what exists: what is gone from the disk is gone from the next answer.
+// prepare makes the folder, and removes what a killed process was writing.
+func prepare(dir string) error {
+	return effect.Do("registry.staging.make", func() error {
+		if err := os.RemoveAll(filepath.Join(dir, staging)); err != nil {
+			return err
+		}
+		return os.MkdirAll(filepath.Join(dir, staging), 0o700)
+	})
+}
+
 func settings(cfg Config) *configuration.Configuration {
 	c := &configuration.Configuration{
 		Version: "0.1",
 		Storage: configuration.Storage{
-			"filesystem": configuration.Parameters{"rootdirectory": cfg.Dir},
+			driverName: configuration.Parameters{"rootdirectory": cfg.Dir},
 			"maintenance": configuration.Parameters{"uploadpurging": map[any]any{
 				"enabled": true, "age": "24h", "interval": "1h", "dryrun": false,
 			}},
