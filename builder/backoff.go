@@ -2,7 +2,6 @@ package builder
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 )
 
@@ -13,13 +12,16 @@ const (
 	longestPause = 15 * time.Second
 )
 
-type backoff struct{ next time.Duration }
+type backoff struct {
+	random func(n int64) int64
+	next   time.Duration
+}
 
 func (b *backoff) reset() { b.next = 0 }
 
 func (b *backoff) pause(ctx context.Context) {
 	b.next = min(max(2*b.next, firstPause), longestPause)
-	pause(ctx, b.next/2+rand.N(b.next/2))
+	pause(ctx, b.next/2+time.Duration(b.random(int64(b.next/2))))
 }
 
 func pause(ctx context.Context, d time.Duration) {

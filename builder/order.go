@@ -15,7 +15,6 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
-	"noxmesh/internal/oci"
 	"noxmesh/manifest"
 )
 
@@ -25,12 +24,13 @@ const Platform = runtime.GOOS + "/" + runtime.GOARCH
 // order is one request on its way through the steps.
 type order struct {
 	request   build.Request
-	git       *git.Git
-	registry  *oci.Client
+	git       Forge
+	registry  Registry
 	bench     *bench
-	sandbox   *sandbox // nil where there is none
-	noSandbox string   // why
+	sandbox   runs   // nil where there is none
+	noSandbox string // why
 	limits    Limits
+	random    func(n int64) int64
 	log       *logbook
 
 	manifest manifest.Source

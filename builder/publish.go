@@ -60,7 +60,7 @@ const registryPatience = 30 * time.Second
 
 // patiently tries again while it may be the registry's fault.
 func (o *order) patiently(ctx context.Context, push func() error) error {
-	over, wait := time.Now().Add(registryPatience), backoff{}
+	over, wait := time.Now().Add(registryPatience), backoff{random: o.random}
 	for {
 		err := push()
 		kind := fault.KindOf(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 
 	"noxmesh/internal/bus"
 	"noxmesh/internal/effect"
@@ -37,6 +38,10 @@ func Run(ctx context.Context, c Config) (err error) {
 // open is a builder that has its folders, knows who it is and whether it has a
 // sandbox, and speaks with nobody yet.
 func open(ctx context.Context, c Config) (*builder, func() error, error) {
+	return openWith(c, func(c Config, s state) (*builder, error) { return openLocked(ctx, c, s) })
+}
+
+func openWith(c Config, locked func(Config, state) (*builder, error)) (*builder, func() error, error) {
 	c.Limits = c.Limits.orDefault()
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -49,14 +54,15 @@ func open(ctx context.Context, c Config) (*builder, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := openLocked(ctx, c, s)
+	b, err := locked(c, s)
 	if err != nil {
 		return nil, nil, errors.Join(err, lock.Close())
 	}
 	return b, func() error { return errors.Join(b.workshop.close(), lock.Close()) }, nil
 }
 
-func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
+// openMember is a builder that knows who it is.
+func openMember(c Config, s state) (*builder, error) {
 	if err := s.sweep(); err != nil {
 		return nil, err
 	}
@@ -64,16 +70,31 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &builder{config: c, state: s, caller: &caller{me: me, state: s, keys: keys}, log: c.Log, sent: map[string]int64{}, tries: map[string]int{}}
+	return &builder{
+		config: c, state: s, caller: &caller{me: me, state: s, keys: keys}, log: c.Log,
+		sent: map[string]int64{}, tries: map[string]int{}, random: rand.Int64N,
+	}, nil
+}
+
+func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
+	b, err := openMember(c, s)
+	if err != nil {
+		return nil, err
+	}
 	b.workshop, err = openWorkshop(c.Workshop, s.dir, sandboxUser(s.dir))
 	if err != nil {
 		return nil, err
 	}
-	b.sandbox, err = probe(ctx, b.workshop, c.Limits)
+	box, err := probe(ctx, b.workshop, c.Limits)
 	if ctx.Err() != nil {
 		return nil, fault.Wrap(fault.Unavailable, ctx.Err(), "try a sandbox")
 	}
-	sandboxErr := err
+	if err != nil {
+		b.why = bounded(said(err))
+		b.log.Warn("modules with commands cannot be built here", "why", b.why)
+	} else {
+		b.sandbox = box
+	}
 	b.git, err = git.New(git.Config{
 		Home: s.path("git"), Allow: git.Allow{Hosts: c.PlainHosts, Folders: c.FileFolders},
 		SSH: git.SSH{Key: c.SSHKey, KnownHosts: c.KnownHosts},
@@ -81,10 +102,7 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sandboxErr != nil {
-		b.why = bounded(said(sandboxErr))
-		b.log.Warn("modules with commands cannot be built here", "why", b.why)
-	}
+	b.registry = b.ownRegistry
 	return b, nil
 }
 

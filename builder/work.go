@@ -11,7 +11,6 @@ import (
 	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/internal/clock"
-	"noxmesh/internal/git"
 	"noxmesh/internal/oci"
 	"noxmesh/link"
 )
@@ -28,9 +27,11 @@ type builder struct {
 	state    state
 	caller   *caller
 	workshop *workshop
-	sandbox  *sandbox // nil where there is none
-	why      string   // then: why
-	git      *git.Git
+	sandbox  runs   // nil where there is none
+	why      string // then: why
+	git      Forge
+	registry func(build.Request) (Registry, error)
+	random   func(n int64) int64
 	log      *slog.Logger
 
 	sent  map[string]int64 // of the logs whose answers have no receipt: how much of each is away
@@ -39,7 +40,7 @@ type builder struct {
 
 // loop takes one request after the other until ctx ends.
 func (b *builder) loop(ctx context.Context) error {
-	wait := backoff{}
+	wait := backoff{random: b.random}
 	for ctx.Err() == nil {
 		began := time.Now()
 		if err := b.turn(ctx); err != nil {
@@ -117,7 +118,7 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 	defer registry.Close()
 	o := &order{
 		request: g.request, git: b.git, registry: registry, bench: bench,
-		sandbox: b.sandbox, noSandbox: b.why, limits: b.config.Limits, log: log,
+		sandbox: b.sandbox, noSandbox: b.why, limits: b.config.Limits, random: b.random, log: log,
 	}
 	building, end := context.WithCancelCause(ctx)
 	beside, done := context.WithCancel(building)
@@ -140,9 +141,9 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 	return result, ended
 }
 
-// registry is the way to publish one request: with this builder's credential,
+// ownRegistry is the way to publish one request: with this builder's credential,
 // and for as long as it holds the request open.
-func (b *builder) registry(r build.Request) (*oci.Client, error) {
+func (b *builder) ownRegistry(r build.Request) (Registry, error) {
 	me := b.caller.me
 	config := oci.Config{Base: r.Registry, User: me.Builder, Secret: oci.Secret(me.secret.Reveal()), RequestID: r.ID}
 	if me.joined.CA != "" {
