@@ -49,6 +49,7 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	if err := checkAnswer(r, a); err != nil {
 		return "", err
 	}
+	tx.Changed("request", r.ID)
 	first, found, err := db.One(tx, scanFirst, `SELECT builder, outcome, build FROM answer WHERE request = $1`, r.ID)
 	if err != nil {
 		return "", err
@@ -117,6 +118,7 @@ func saveLater(tx *db.Tx, request string, first firstAnswer, a build.Answer) (Sa
 	if _, err := tx.Exec(`UPDATE answer SET finding = $1 WHERE request = $2`, says, request); err != nil {
 		return "", err
 	}
+	tx.Changed("build", string(first.build))
 	_, err := tx.Exec(`UPDATE build SET finding = $1 WHERE id = $2`, says, string(first.build))
 	return SavedDiffers, err
 }
@@ -142,6 +144,7 @@ func saveBuild(tx *db.Tx, row AnswerRow) error {
 	if err != nil {
 		return err
 	}
+	tx.Changed("build", string(a.Build))
 	_, err = tx.Exec(`INSERT INTO build (id, content, module, manifest, bytes, published, request, builder, at, verdict, gone, finding)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'outstanding', 0, '')
 		ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes, published = excluded.published, gone = 0`,
@@ -162,6 +165,7 @@ type Judgement struct {
 
 // SetVerdict records a verdict; the build's own is the last one given.
 func SetVerdict(tx *db.Tx, j Judgement) error {
+	tx.Changed("build", string(j.Build))
 	n, err := tx.Exec(`UPDATE build SET verdict = $1 WHERE id = $2`, j.Verdict.String(), string(j.Build))
 	if err != nil {
 		return err

@@ -45,6 +45,11 @@ func MadeBuilds(tx *db.Tx, module string) ([]artifact.Build, error) {
 	return db.All(tx, scanBuild, `SELECT `+buildColumns+` FROM build WHERE module = $1 ORDER BY at DESC, id`, module)
 }
 
+// AllBuilds is every build that was ever made.
+func AllBuilds(tx *db.Tx) ([]artifact.Build, error) {
+	return db.All(tx, scanBuild, `SELECT `+buildColumns+` FROM build`)
+}
+
 // MarkGone records that the registry has been seen not to hold the build.
 func MarkGone(tx *db.Tx, id document.Digest) error { return mark(tx, id, true) }
 
@@ -52,6 +57,7 @@ func MarkGone(tx *db.Tx, id document.Digest) error { return mark(tx, id, true) }
 func MarkPresent(tx *db.Tx, id document.Digest) error { return mark(tx, id, false) }
 
 func mark(tx *db.Tx, id document.Digest, gone bool) error {
+	tx.Changed("build", string(id))
 	n, err := tx.Exec(`UPDATE build SET gone = $1 WHERE id = $2`, db.Flag(gone), string(id))
 	if err == nil && n == 0 {
 		_, err = Build(tx, id)

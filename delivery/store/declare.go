@@ -2,6 +2,7 @@ package deliverystore
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"noxmesh/document"
@@ -57,7 +58,9 @@ func Declare(tx *db.Tx, w DeclareWrite) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	tx.Changed("declare_write", strconv.FormatInt(id, 10))
 	for _, n := range nodes {
+		tx.Changed("declared", n)
 		_, err := tx.Exec(`INSERT INTO declared (module, node, build, write_id) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (module, node) DO UPDATE SET build = excluded.build, write_id = excluded.write_id`, w.Module, n, string(w.Build), id)
 		if err != nil {
@@ -91,6 +94,7 @@ func eligible(tx *db.Tx, w DeclareWrite) error {
 // Undeclare lets these nodes name no build of the module any more.
 func Undeclare(tx *db.Tx, module string, nodes ...string) error {
 	for _, n := range nodes {
+		tx.Changed("declared", n)
 		if _, err := tx.Exec(`DELETE FROM declared WHERE module = $1 AND node = $2`, module, n); err != nil {
 			return err
 		}
@@ -129,8 +133,22 @@ func DeclareWrites(tx *db.Tx, module string, limit int) ([]DeclareWrite, error) 
 	if n <= 0 {
 		n = every
 	}
-	return db.All(tx, scanWrite, `SELECT id, module, build, nodes, by_who, at, why FROM declare_write
+	return db.All(tx, scanWrite, selectWrite+`
 		WHERE module = $1 ORDER BY id DESC LIMIT $2`, module, n)
+}
+
+const selectWrite = `SELECT id, module, build, nodes, by_who, at, why FROM declare_write `
+
+// AllDeclareWrites is every declare-write that is kept.
+func AllDeclareWrites(tx *db.Tx) ([]DeclareWrite, error) { return db.All(tx, scanWrite, selectWrite) }
+
+// OneDeclareWrite is the declare-write with this id, and false where there is none.
+func OneDeclareWrite(tx *db.Tx, id string) (DeclareWrite, bool, error) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return DeclareWrite{}, false, fault.Wrap(fault.Broken, err, "read declare-write %q", id)
+	}
+	return db.One(tx, scanWrite, selectWrite+`WHERE id = $1`, n)
 }
 
 func scanWrite(r db.Row) (w DeclareWrite, err error) {

@@ -141,6 +141,7 @@ func lose(tx *db.Tx, r RequestRow, how string, now time.Time) (RequestRow, error
 }
 
 func saveState(tx *db.Tx, r RequestRow) error {
+	tx.Changed("request", r.ID)
 	_, err := tx.Exec(`UPDATE request SET state = $1, since = $2, builder = $3, leased_at = $4, heard_at = $5, lease_until = $6,
 		deadline = $7, lost = $8, why = $9 WHERE id = $10`,
 		string(r.State), db.Millis(r.Since), r.Builder, db.Millis(r.LeasedAt), db.Millis(r.HeardAt), db.Millis(r.LeaseUntil),

@@ -38,6 +38,7 @@ func AddModule(tx *db.Tx, m mesh.Module, by string, at time.Time) error {
 	if err != nil {
 		return err
 	}
+	tx.Changed("module", m.Name)
 	if n == 0 {
 		return fault.New(fault.Conflict, "there is a module %q already", m.Name).With("mesh module show %s says where it comes from", m.Name)
 	}
@@ -63,7 +64,8 @@ func RemoveModule(tx *db.Tx, name string) error {
 		return fault.New(fault.Conflict, "module %q is assigned to %d nodes and declared on %d", name, assigned, on).
 			With("mesh unassign %s NODE for each of them first", name)
 	}
-	if _, err := tx.Exec(`DELETE FROM request WHERE module = $1 AND state <> 'done'`, name); err != nil {
+	tx.Changed("module", name)
+	if err := dropRequests(tx, `module = $1 AND state <> 'done'`, name); err != nil {
 		return err
 	}
 	_, err = tx.Exec(`DELETE FROM module WHERE name = $1`, name)
@@ -76,6 +78,7 @@ func SetPolicy(tx *db.Tx, name, policy, by string, at time.Time) error {
 	if !ok {
 		return fault.New(fault.Invalid, "there is no policy %q", policy).With("give manual or auto")
 	}
+	tx.Changed("module", name)
 	n, err := tx.Exec(`UPDATE module SET policy = $1, policy_by = $2, policy_at = $3 WHERE name = $4`, string(p), by, db.Millis(at), name)
 	if err == nil && n == 0 {
 		_, err = Module(tx, name)

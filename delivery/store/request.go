@@ -100,11 +100,23 @@ func AddRequest(tx *db.Tx, r RequestRow) error {
 		builder, leased_at, heard_at, lease_until, deadline, lost, why)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, '', 0, 0, 0, 0, 0, '') ON CONFLICT (id) DO NOTHING`,
 		r.ID, r.Module, r.Commit, r.Platform, db.Flag(r.Commands), document, envelope, db.Millis(r.MadeAt), db.Millis(r.MadeAt))
+	tx.Changed("request", r.ID)
 	if err != nil || n == 0 {
 		return err
 	}
-	_, err = tx.Exec(`DELETE FROM request WHERE module = $1 AND platform = $2 AND id <> $3 AND state = 'open' AND leased_at = 0`,
-		r.Module, r.Platform, r.ID)
+	return dropRequests(tx, `module = $1 AND platform = $2 AND id <> $3 AND state = 'open' AND leased_at = 0`, r.Module, r.Platform, r.ID)
+}
+
+// dropRequests takes out the requests of which this holds.
+func dropRequests(tx *db.Tx, where string, args ...any) error {
+	ids, err := db.All(tx, db.Text, `SELECT id FROM request WHERE `+where, args...)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	for _, id := range ids {
+		tx.Changed("request", id)
+	}
+	_, err = tx.Exec(`DELETE FROM request WHERE `+where, args...)
 	return err
 }
 
@@ -129,6 +141,7 @@ func Requests(tx *db.Tx, module string, state State) ([]RequestRow, error) {
 // Withdraw ends a request that nobody is to answer any more, and says why. One
 // that is done stays done.
 func Withdraw(tx *db.Tx, id, why string, now time.Time) error {
+	tx.Changed("request", id)
 	n, err := tx.Exec(`UPDATE request SET state = 'withdrawn', why = $1, since = $2 WHERE id = $3 AND state IN ('open', 'leased')`,
 		why, db.Millis(now), id)
 	if err == nil && n == 0 {
@@ -137,17 +150,38 @@ func Withdraw(tx *db.Tx, id, why string, now time.Time) error {
 	return err
 }
 
-// Asked is a module's requests as the comparison sees them.
-func Asked(tx *db.Tx, module string) ([]delivery.Asked, error) {
-	return db.All(tx, scanAsked, `SELECT r.id, r.document, r.state, r.builder, r.since, r.why,
-		coalesce(a.outcome, ''), coalesce(a.step, ''), coalesce(a.why, '')
-		FROM request r LEFT JOIN answer a ON a.request = r.id WHERE r.module = $1 ORDER BY r.made_at, r.id`, module)
+// AskedRow is one request as the comparison sees it, and of which module it is.
+type AskedRow struct {
+	Module string
+	delivery.Asked
 }
 
-func scanAsked(r db.Row) (a delivery.Asked, err error) {
+const selectAsked = `SELECT r.module, r.id, r.document, r.state, r.builder, r.since, r.why,
+	coalesce(a.outcome, ''), coalesce(a.step, ''), coalesce(a.why, '')
+	FROM request r LEFT JOIN answer a ON a.request = r.id `
+
+// Asked is a module's requests as the comparison sees them.
+func Asked(tx *db.Tx, module string) ([]delivery.Asked, error) {
+	rows, err := db.All(tx, scanAsked, selectAsked+`WHERE r.module = $1 ORDER BY r.made_at, r.id`, module)
+	var out []delivery.Asked
+	for _, r := range rows {
+		out = append(out, r.Asked)
+	}
+	return out, err
+}
+
+// AllAsked is every request as the comparison sees it.
+func AllAsked(tx *db.Tx) ([]AskedRow, error) { return db.All(tx, scanAsked, selectAsked) }
+
+// AskedOne is the request with this id, and false where there is none.
+func AskedOne(tx *db.Tx, id string) (AskedRow, bool, error) {
+	return db.One(tx, scanAsked, selectAsked+`WHERE r.id = $1`, id)
+}
+
+func scanAsked(r db.Row) (a AskedRow, err error) {
 	var document, state, outcome, step, answered string
 	var since int64
-	if err = r.Scan(&a.ID, &document, &state, &a.Builder, &since, &a.Why, &outcome, &step, &answered); err != nil {
+	if err = r.Scan(&a.Module, &a.ID, &document, &state, &a.Builder, &since, &a.Why, &outcome, &step, &answered); err != nil {
 		return a, err
 	}
 	q, err := db.FromJSON[build.Request]("request "+a.ID, document)

@@ -26,6 +26,7 @@ func SaveSource(tx *db.Tx, s source.Source) error {
 	if _, err := Module(tx, s.Module); err != nil {
 		return err
 	}
+	tx.Changed("source", s.Module)
 	text, err := db.JSON(s.Manifest)
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ func AddBuilder(tx *db.Tx, b BuilderRow) error {
 	if taken {
 		return fault.New(fault.Conflict, "there is a builder %q already", b.Name).With("mesh builder remove %s first, if another is to have the name", b.Name)
 	}
+	tx.Changed("builder", b.ID)
 	n, err := tx.Exec(`INSERT INTO builder (`+builderColumns+`, removed_at) VALUES ($1, $2, $3, $4, $5, $6, '', '', '', 0, 0, 0) ON CONFLICT (id) DO NOTHING`,
 		b.ID, b.Name, string(b.Sign), b.Nats, db.Millis(b.AddedAt), b.Version)
 	if err == nil && n == 0 {
@@ -58,6 +59,7 @@ func AddBuilder(tx *db.Tx, b BuilderRow) error {
 // RemoveBuilder takes a builder out of the mesh, with its credentials. Its id
 // is never given again; its name is free.
 func RemoveBuilder(tx *db.Tx, id string, at time.Time) error {
+	tx.Changed("builder", id)
 	n, err := tx.Exec(`UPDATE builder SET removed_at = $1 WHERE id = $2 AND removed_at = 0`, db.Millis(at), id)
 	if err != nil {
 		return err
@@ -76,6 +78,7 @@ func SeeBuilder(tx *db.Tx, w link.Work, at time.Time) error {
 	if err != nil {
 		return err
 	}
+	tx.Changed("builder", w.Builder)
 	n, err := tx.Exec(`UPDATE builder SET counter = $1, version = $2, platform = $3, sandbox = $4, speaks = $5, last_seen = $6
 		WHERE id = $7 AND removed_at = 0 AND counter < $1`,
 		w.Counter, w.Version, w.Platform, w.Sandbox, speaks, db.Millis(at), w.Builder)

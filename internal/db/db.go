@@ -14,6 +14,10 @@ type DB struct {
 	writer *sql.DB
 	reader *sql.DB // the writer itself on Postgres
 
+	journal journal    // what this process has written
+	writes  statements // of the writer
+	reads   statements // of the readers
+
 	turn  chan struct{}         // holds the one token of whoever writes
 	fence atomic.Pointer[fence] // what this process may write as; nil before Resume or TakeOver
 }
@@ -65,6 +69,8 @@ func (d *DB) start(ctx context.Context) error {
 
 // Close closes the record. Writes under way are rolled back.
 func (d *DB) Close() error {
+	d.writes.close()
+	d.reads.close()
 	err := d.writer.Close()
 	if d.reader != d.writer {
 		if e := d.reader.Close(); err == nil {

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"noxmesh/internal/fault"
 )
@@ -14,7 +15,7 @@ type fence struct {
 }
 
 const (
-	takeFence = `UPDATE fence SET revision = revision + 1 WHERE epoch = $1 AND holder = $2`
+	takeFence = `UPDATE fence SET revision = revision + 1 WHERE epoch = $1 AND holder = $2 RETURNING revision`
 	readFence = `SELECT epoch, holder FROM fence`
 	lockFence = `UPDATE fence SET revision = revision + 1`
 	moveFence = `UPDATE fence SET epoch = $1, holder = $2`
@@ -100,24 +101,23 @@ func seeFence(ctx context.Context, tx *sql.Tx) (fence, error) {
 	return f, err
 }
 
-// hold locks the fence for the rest of the transaction, if it is this process's.
-func (d *DB) hold(ctx context.Context, tx *sql.Tx) (*fence, error) {
+// hold locks the fence for the rest of the transaction, if it is this process's,
+// and is the revision that the transaction makes.
+func (d *DB) hold(ctx context.Context, tx *sql.Tx) (*fence, int64, error) {
 	mine := d.fence.Load()
 	if mine == nil {
-		return nil, fault.New(fault.Broken, "write to the record: neither resumed nor taken over")
+		return nil, 0, fault.New(fault.Broken, "write to the record: neither resumed nor taken over")
 	}
-	result, err := tx.ExecContext(ctx, takeFence, mine.epoch, mine.holder)
-	if err != nil {
-		return nil, err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 1 {
-		return mine, err
+	var revision int64
+	err := tx.QueryRowContext(ctx, takeFence, mine.epoch, mine.holder).Scan(&revision)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return mine, revision, err
 	}
 	was, err := seeFence(ctx, tx)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return nil, d.lost(was)
+	return nil, 0, d.lost(was)
 }
 
 func (d *DB) lost(was fence) error {

@@ -22,6 +22,8 @@ type Tx struct {
 	tx     *sql.Tx
 	engine engine
 	epoch  int64
+	pool   *statements
+	wrote  *changes // nil in a read
 }
 
 // Write runs f in one transaction, under the fence, and commits what it did if
@@ -30,13 +32,24 @@ type Tx struct {
 // taken over, nothing was changed. f may be run more than once, so that it
 // changes nothing but the record.
 func (d *DB) Write(ctx context.Context, f func(*Tx) error) error {
-	return d.exclusive(ctx, "write to the record", func(tx *sql.Tx) error {
-		mine, err := d.hold(ctx, tx)
+	noted := int64(0)
+	err := d.exclusive(ctx, "write to the record", func(tx *sql.Tx) error {
+		mine, revision, err := d.hold(ctx, tx)
 		if err != nil {
 			return err
 		}
-		return f(&Tx{ctx, tx, d.engine, mine.epoch})
+		wrote := changes{tables: map[string]bool{}}
+		if err := f(&Tx{ctx: ctx, tx: tx, engine: d.engine, epoch: mine.epoch, pool: d.statements(d.writer), wrote: &wrote}); err != nil {
+			return err
+		}
+		d.journal.note(revision, wrote)
+		noted = revision
+		return nil
 	})
+	if err != nil && noted > 0 {
+		d.journal.spoil(noted)
+	}
+	return err
 }
 
 // Read runs f on one consistent state of the record. f can change nothing.
@@ -49,8 +62,9 @@ func (d *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	if err != nil {
 		return d.engine.classify(err, "read the record")
 	}
+	defer d.prepare(ctx, d.reader)
 	defer tx.Rollback()
-	if err := f(&Tx{ctx, tx, d.engine, d.Epoch()}); err != nil {
+	if err := f(&Tx{ctx: ctx, tx: tx, engine: d.engine, epoch: d.Epoch(), pool: d.statements(d.reader)}); err != nil {
 		return d.engine.classify(err, "read the record")
 	}
 	return nil
@@ -85,6 +99,7 @@ func (d *DB) once(ctx context.Context, f func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
+	defer d.prepare(ctx, d.writer)
 	defer tx.Rollback()
 	if err := f(tx); err != nil {
 		return err
@@ -97,7 +112,10 @@ func (t *Tx) Epoch() int64 { return t.epoch }
 
 // Exec runs a statement and returns how many rows it changed.
 func (t *Tx) Exec(query string, args ...any) (int64, error) {
-	result, err := t.tx.ExecContext(t.ctx, query, plain(args)...)
+	if t.wrote != nil {
+		t.wrote.tables[table(query)] = true
+	}
+	result, err := t.exec(query, plain(args))
 	if err != nil {
 		return 0, t.failed(err)
 	}
@@ -116,12 +134,15 @@ type Row interface {
 
 // QueryRow asks for one row. Its Scan returns sql.ErrNoRows where there is none; One says it with a bool.
 func (t *Tx) QueryRow(query string, args ...any) Row {
+	if s := t.prepared(query); s != nil {
+		return s.QueryRowContext(t.ctx, plain(args)...)
+	}
 	return t.tx.QueryRowContext(t.ctx, query, plain(args)...)
 }
 
 // Query asks for rows. All reads and closes them; whoever calls Query itself must.
 func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
-	rows, err := t.tx.QueryContext(t.ctx, query, plain(args)...)
+	rows, err := t.query(query, plain(args))
 	if err != nil {
 		return nil, t.failed(err)
 	}

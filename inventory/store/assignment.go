@@ -14,17 +14,18 @@ func Assign(tx *db.Tx, a mesh.Assignment, by string, at time.Time) error {
 	if err := mustExist(tx, a.Node); err != nil {
 		return err
 	}
-	names, err := db.All(tx, db.Text, `SELECT name FROM module`)
+	_, known, err := db.One(tx, db.Text, `SELECT name FROM module WHERE name = $1`, a.Module)
 	if err != nil {
 		return err
 	}
-	known := false
-	for _, n := range names {
-		known = known || n == a.Module
-	}
 	if !known {
+		names, err := db.All(tx, db.Text, `SELECT name FROM module`)
+		if err != nil {
+			return err
+		}
 		return db.Missing("module", a.Module, names)
 	}
+	tx.Changed("assignment", a.Node)
 	settings, err := db.JSON(a.Settings)
 	if err != nil {
 		return err
@@ -37,6 +38,7 @@ func Assign(tx *db.Tx, a mesh.Assignment, by string, at time.Time) error {
 
 // Unassign takes an assignment back.
 func Unassign(tx *db.Tx, module, node string) error {
+	tx.Changed("assignment", node)
 	n, err := tx.Exec(`DELETE FROM assignment WHERE module = $1 AND node = $2`, module, node)
 	if err == nil && n == 0 {
 		return fault.New(fault.NotFound, "module %q is not assigned to node %q", module, node).

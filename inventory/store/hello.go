@@ -21,6 +21,7 @@ func Heard(tx *db.Tx, h link.Hello, at time.Time) (bool, error) {
 			return false, err
 		}
 	}
+	tx.Changed("node", h.Node)
 	n, err := tx.Exec(`UPDATE node SET counter = $1, boot = $2, host = $3, speaks = $4, last_seen = $5,
 		accepted_epoch = $6, accepted_generation = $7, accepted_digest = $8,
 		applied_epoch = $9, applied_generation = $10, applied_digest = $11, refused = $12
@@ -37,6 +38,7 @@ func Heard(tx *db.Tx, h link.Hello, at time.Time) (bool, error) {
 // SaveSent records what the node was last sent, once it has said that it has
 // it. One that comes before what is recorded is late, and changes nothing.
 func SaveSent(tx *db.Tx, node string, t declaration.Tuple, at time.Time) error {
+	tx.Changed("node", node)
 	n, err := tx.Exec(`UPDATE node SET sent_epoch = $1, sent_generation = $2, sent_digest = $3, sent_at = $4
 		WHERE id = $5 AND removed_at = 0 AND (sent_epoch < $1 OR (sent_epoch = $1 AND sent_generation < $2))`,
 		t.Epoch, t.Generation, string(t.Digest), db.Millis(at), node)

@@ -41,6 +41,7 @@ func Issue(tx *db.Tx, i Issuing) (declaration.Tuple, error) {
 		return last, err
 	}
 	next := declaration.Tuple{Epoch: tx.Epoch(), Generation: last.Generation + 1, Digest: i.Digest}
+	tx.Changed("node", i.Node)
 	_, err = tx.Exec(`INSERT INTO ledger (node, generation, epoch, digest, modules, at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		i.Node, next.Generation, next.Epoch, string(next.Digest), modules, db.Millis(i.At))
 	return next, err

@@ -36,6 +36,7 @@ func AddNode(tx *db.Tx, n NewNode) error {
 	if taken {
 		return fault.New(fault.Conflict, "there is a node %q already", n.Name).With("mesh node show %s says what it is", n.Name)
 	}
+	tx.Changed("node", n.ID)
 	added, err := tx.Exec(`INSERT INTO node (id, name, added_by, added_at, joined_at, removed_at, sign, nats, seal, host, speaks, boot, counter, last_seen,
 		accepted_epoch, accepted_generation, accepted_digest, applied_epoch, applied_generation, applied_digest, refused,
 		sent_epoch, sent_generation, sent_digest, sent_at, finding)
@@ -51,6 +52,9 @@ func AddNode(tx *db.Tx, n NewNode) error {
 // it and known of it, and its credentials. Its id is never given again; its
 // name is free.
 func RemoveNode(tx *db.Tx, id string, at time.Time) error {
+	tx.Changed("node", id)
+	tx.Changed("assignment", id)
+	tx.Changed("declared", id)
 	n, err := tx.Exec(`UPDATE node SET removed_at = $1 WHERE id = $2 AND removed_at = 0`, db.Millis(at), id)
 	if err != nil {
 		return err
@@ -109,6 +113,8 @@ func JoinNode(tx *db.Tx, j Joining) error {
 			return err
 		}
 	}
+	tx.Changed("node", j.ID)
+	tx.Changed("node_report", j.ID)
 	_, err = tx.Exec(`UPDATE node SET joined_at = $1, sign = $2, nats = $3, seal = $4, host = $5, speaks = $6, boot = '', counter = 0, last_seen = 0,
 		accepted_epoch = 0, accepted_generation = 0, accepted_digest = '', applied_epoch = 0, applied_generation = 0, applied_digest = '',
 		refused = '', sent_epoch = 0, sent_generation = 0, sent_digest = '', sent_at = 0, finding = '' WHERE id = $7`,
@@ -131,6 +137,7 @@ func RevokedKeys(tx *db.Tx) ([]string, error) {
 
 // SetFinding records why nothing is declared to the node; empty when nothing stands against it.
 func SetFinding(tx *db.Tx, id, finding string) error {
+	tx.Changed("node", id)
 	n, err := tx.Exec(`UPDATE node SET finding = $1 WHERE id = $2 AND removed_at = 0`, finding, id)
 	if err == nil && n == 0 {
 		return missing(tx, id)
@@ -138,15 +145,21 @@ func SetFinding(tx *db.Tx, id, finding string) error {
 	return err
 }
 
-const selectNode = `SELECT n.id, n.name, n.added_at, n.joined_at, n.sign, n.nats, n.seal, n.host, n.speaks, n.boot, n.counter, n.last_seen,
-	n.accepted_epoch, n.accepted_generation, n.accepted_digest, n.applied_epoch, n.applied_generation, n.applied_digest, n.refused,
-	n.sent_epoch, n.sent_generation, n.sent_digest, n.sent_at, n.finding,
-	coalesce(l.epoch, 0), coalesce(l.generation, 0), coalesce(l.digest, ''), coalesce(l.modules, ''),
+const selectNode = `SELECT ` + nodeColumns + `,
 	coalesce(r.report, ''), coalesce(r.at, 0), coalesce(r.trouble, '')
-	FROM node n
-	LEFT JOIN ledger l ON l.node = n.id AND l.generation = (SELECT max(generation) FROM ledger m WHERE m.node = n.id)
+	FROM node n ` + newestIssued + `
 	LEFT JOIN node_report r ON r.node = n.id
 	WHERE n.removed_at = 0 `
+
+// selectUnread is selectNode without what the node has reported.
+const selectUnread = `SELECT ` + nodeColumns + `, '', 0, '' FROM node n ` + newestIssued + ` WHERE n.removed_at = 0 `
+
+const newestIssued = `LEFT JOIN ledger l ON l.node = n.id AND l.generation = (SELECT max(generation) FROM ledger m WHERE m.node = n.id)`
+
+const nodeColumns = `n.id, n.name, n.added_at, n.joined_at, n.sign, n.nats, n.seal, n.host, n.speaks, n.boot, n.counter, n.last_seen,
+	n.accepted_epoch, n.accepted_generation, n.accepted_digest, n.applied_epoch, n.applied_generation, n.applied_digest, n.refused,
+	n.sent_epoch, n.sent_generation, n.sent_digest, n.sent_at, n.finding,
+	coalesce(l.epoch, 0), coalesce(l.generation, 0), coalesce(l.digest, ''), coalesce(l.modules, '')`
 
 func scanNode(r db.Row) (n inventory.Node, err error) {
 	var added, joined, seen, sentAt, reportAt int64
@@ -204,6 +217,12 @@ func Node(tx *db.Tx, nameOrID string) (inventory.Node, error) {
 		err = missing(tx, nameOrID)
 	}
 	return n, err
+}
+
+// Unread is everything known of the node with this id but what it has
+// reported, which is most of it; and false where there is none.
+func Unread(tx *db.Tx, id string) (inventory.Node, bool, error) {
+	return db.One(tx, scanNode, selectUnread+`AND n.id = $1`, id)
 }
 
 // Nodes is every node that was not removed, sorted by name.

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"noxmesh/declaration"
 	"noxmesh/document"
 	"noxmesh/internal/db"
 	"noxmesh/report"
@@ -38,6 +37,7 @@ func SaveReport(tx *db.Tx, r report.Report, envelope []byte, at time.Time) (bool
 	if err != nil {
 		return false, err
 	}
+	tx.Changed("node_report", r.Node)
 	_, err = tx.Exec(`INSERT INTO node_report (node, sequence, report, envelope, at, trouble) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (node) DO UPDATE SET sequence = excluded.sequence, report = excluded.report, envelope = excluded.envelope,
 		at = excluded.at, trouble = excluded.trouble`,
@@ -124,6 +124,33 @@ func troubleText(t trouble.Trouble) (string, error) {
 	return db.JSON(t)
 }
 
+// Said is what a node has reported last.
+type Said struct {
+	Node    string
+	Report  report.Report
+	At      time.Time
+	Trouble trouble.Trouble
+}
+
+// SaidBy is what the node has reported last, and false where it never did.
+func SaidBy(tx *db.Tx, node string) (Said, bool, error) {
+	return db.One(tx, scanSaid, `SELECT node, report, at, trouble FROM node_report WHERE node = $1`, node)
+}
+
+func scanSaid(r db.Row) (s Said, err error) {
+	var said, troubled string
+	var at int64
+	if err = r.Scan(&s.Node, &said, &at, &troubled); err != nil {
+		return s, err
+	}
+	s.At = db.Time(at)
+	if s.Report, err = db.FromJSON[report.Report]("the report of node "+s.Node, said); err != nil {
+		return s, err
+	}
+	s.Trouble, err = db.FromJSON[trouble.Trouble]("the trouble of node "+s.Node, troubled)
+	return s, err
+}
+
 // AppliedModule is the content of a module that a node last reported as
 // applied, and when it first did.
 type AppliedModule struct {
@@ -134,16 +161,7 @@ type AppliedModule struct {
 // Applied is what the node has reported as applied, by module. A failure or
 // drift since then does not change it: it says when, and not whether.
 func Applied(tx *db.Tx, node string) (map[string]AppliedModule, error) {
-	type row struct {
-		module string
-		AppliedModule
-	}
-	rows, err := db.All(tx, func(r db.Row) (a row, err error) {
-		var at int64
-		err = r.Scan(&a.module, (*string)(&a.Content), &at)
-		a.At = db.Time(at)
-		return a, err
-	}, `SELECT module, content, at FROM applied WHERE node = $1`, node)
+	rows, err := db.All(tx, scanApplied, `SELECT node, module, content, at FROM applied WHERE node = $1`, node)
 	applied := make(map[string]AppliedModule, len(rows))
 	for _, a := range rows {
 		applied[a.module] = a.AppliedModule
@@ -151,23 +169,56 @@ func Applied(tx *db.Tx, node string) (map[string]AppliedModule, error) {
 	return applied, err
 }
 
+// AllApplied is what every node has reported as applied, by node and module.
+func AllApplied(tx *db.Tx) (map[string]map[string]AppliedModule, error) {
+	rows, err := db.All(tx, scanApplied, `SELECT node, module, content, at FROM applied`)
+	all := map[string]map[string]AppliedModule{}
+	for _, a := range rows {
+		if all[a.node] == nil {
+			all[a.node] = map[string]AppliedModule{}
+		}
+		all[a.node][a.module] = a.AppliedModule
+	}
+	return all, err
+}
+
+type appliedRow struct {
+	node, module string
+	AppliedModule
+}
+
+func scanApplied(r db.Row) (a appliedRow, err error) {
+	var at int64
+	err = r.Scan(&a.node, &a.module, (*string)(&a.Content), &at)
+	a.At = db.Time(at)
+	return a, err
+}
+
 // saveApplied keeps the time at which each content was first applied, and
-// forgets the modules that are no longer on the node.
+// forgets the modules that are no longer on the node. What stands is not
+// written again.
 func saveApplied(tx *db.Tx, r report.Report, at time.Time) error {
+	had, err := Applied(tx, r.Node)
+	if err != nil {
+		return err
+	}
 	for _, m := range report.AppliedModules(r) {
+		if had[m.Module].Content == m.Content {
+			continue
+		}
 		_, err := tx.Exec(`INSERT INTO applied (node, module, content, at) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (node, module) DO UPDATE SET content = excluded.content, at = excluded.at WHERE applied.content <> excluded.content`,
+			ON CONFLICT (node, module) DO UPDATE SET content = excluded.content, at = excluded.at`,
 			r.Node, m.Module, string(m.Content), db.Millis(at))
 		if err != nil {
 			return err
 		}
 	}
-	had, err := db.All(tx, db.Text, `SELECT module FROM applied WHERE node = $1`, r.Node)
-	if err != nil {
-		return err
+	named := make(map[string]bool, len(r.Modules))
+	for _, m := range r.Modules {
+		named[m.Module] = true
 	}
-	for _, name := range had {
-		if slices.ContainsFunc(r.Modules, func(m declaration.Module) bool { return m.Module == name }) {
+	for name := range had {
+		if named[name] {
 			continue
 		}
 		if _, err := tx.Exec(`DELETE FROM applied WHERE node = $1 AND module = $2`, r.Node, name); err != nil {

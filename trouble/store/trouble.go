@@ -7,6 +7,7 @@ import (
 
 // Save records the trouble under its key.
 func Save(tx *db.Tx, t trouble.Trouble) error {
+	tx.Changed("trouble", t.Key)
 	_, err := tx.Exec(`INSERT INTO trouble (name, fingerprint, says, since, count, last) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, says = excluded.says, since = excluded.since,
 		count = excluded.count, last = excluded.last`,
@@ -16,6 +17,7 @@ func Save(tx *db.Tx, t trouble.Trouble) error {
 
 // Clear takes the trouble away; where there is none, nothing changes.
 func Clear(tx *db.Tx, key string) error {
+	tx.Changed("trouble", key)
 	_, err := tx.Exec(`DELETE FROM trouble WHERE name = $1`, key)
 	return err
 }
@@ -30,6 +32,11 @@ func scan(r db.Row) (t trouble.Trouble, err error) {
 }
 
 func key(t trouble.Trouble) string { return t.Key }
+
+// One is the trouble under this key, and false where there is none.
+func One(tx *db.Tx, key string) (trouble.Trouble, bool, error) {
+	return db.One(tx, scan, selectTrouble+`WHERE name = $1`, key)
+}
 
 // All is every trouble, by key.
 func All(tx *db.Tx) ([]trouble.Trouble, error) {
