@@ -119,7 +119,7 @@ func allowed(from, to Row) bool {
 	case Stores:
 		return to.Tier == Tools || to.Tier == Rim || context(from) == context(to)
 	case Rim:
-		return to.Tier == Tools || to.Tier == Rim || from.Path == "internal/demo"
+		return to.Tier == Tools || to.Tier == Rim || from.Path == "internal/demo" || from.Path == "internal/observe"
 	case Programs:
 		return true
 	}

@@ -52,6 +52,7 @@ type Build struct {
 	Encoded   document.Digest // of the recorded manifest, worked out anew: must be ID
 	Content   document.Digest
 	Module    string
+	Commit    string
 	Closure   string // tree, platform and inputs: what it was made of, in one word
 	Request   string
 	Published document.Digest // its manifest in the registry

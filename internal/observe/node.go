@@ -1,0 +1,159 @@
+package observe
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/host/keep"
+	"noxmesh/host/system"
+	"noxmesh/internal/fault"
+	"noxmesh/internal/invariant"
+	"noxmesh/link"
+)
+
+// looks is how often a node is looked at until it stands still meanwhile. One
+// that never does is shown without its things.
+const looks = 20
+
+// Node is the machine whose root is this folder, by its own disk alone. Its
+// history is what it has accepted now; Nodes makes a history of it.
+func Node(root string) (invariant.Node, error) {
+	n := invariant.Node{Name: filepath.Base(root)}
+	sys, err := system.Open(root)
+	if err != nil {
+		return n, err
+	}
+	defer sys.Close()
+	f, err := keep.Look(sys)
+	if fault.KindOf(err) == fault.NotFound {
+		return n, nil
+	}
+	if err != nil {
+		return n, err
+	}
+	defer f.Close()
+	if err := member(f, &n); err != nil {
+		return n, err
+	}
+	for range looks {
+		still, err := things(f, root, &n)
+		if still || err != nil {
+			return n, err
+		}
+	}
+	n.Things = nil
+	return n, nil
+}
+
+// member is who it is, what it was told is committed, and what it has accepted.
+func member(f *keep.Folder, n *invariant.Node) error {
+	latest, err := f.Latest()
+	if err != nil && fault.KindOf(err) != fault.NotFound {
+		return err
+	}
+	if latest.Committed {
+		n.Committed = latest.Report.Sequence
+	}
+	joined, err := f.Joined()
+	if fault.KindOf(err) == fault.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	n.ID = joined.Node
+	envelope, err := f.Accepted()
+	if fault.KindOf(err) == fault.NotFound {
+		n.History = []invariant.Accepted{{}}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d, err := declaration.Decode(envelope.Payload)
+	if err != nil {
+		return err
+	}
+	tuple, err := d.Tuple()
+	n.History = []invariant.Accepted{{Tuple: tuple, Signed: signed(envelope, joined)}}
+	return err
+}
+
+func signed(e link.Envelope, j keep.Joined) bool {
+	keys, err := link.VerifyKeys(j.Keys, j.Root, link.Keys{Mesh: j.Mesh})
+	if err != nil {
+		return false
+	}
+	_, err = e.Open(link.TypeDeclaration, keys.Declare...)
+	return err == nil
+}
+
+// things holds the record against the disk, and reports whether the record was
+// the same before and after.
+func things(f *keep.Folder, root string, n *invariant.Node) (still bool, err error) {
+	before, err := f.Record()
+	if err != nil {
+		return false, err
+	}
+	n.Things = []invariant.Thing{}
+	for _, p := range slices.Sorted(maps.Keys(before.Entries)) {
+		e := before.Entries[p]
+		n.Things = append(n.Things, invariant.Thing{
+			Path: e.Place(), Resource: e.ID, Done: e.Phase == keep.Done, Made: e.Origin == keep.Made,
+			Want: want(e.Thing), Found: Found(filepath.Join(root, e.Place())),
+		})
+	}
+	after, err := f.Record()
+	if err != nil {
+		return false, err
+	}
+	return bytes.Equal(before.Encode(), after.Encode()), nil
+}
+
+func want(t keep.Thing) string {
+	switch t.Kind {
+	case keep.Link:
+		return pointing(t.Target)
+	case keep.Directory:
+		return directory(t.Mode)
+	case keep.File:
+	}
+	return file(t.Mode, t.Digest)
+}
+
+func pointing(target string) string { return "-> " + target }
+
+func directory(mode fs.FileMode) string { return fmt.Sprintf("directory %04o", mode.Perm()) }
+
+func file(mode fs.FileMode, d document.Digest) string {
+	return fmt.Sprintf("file %04o %s", mode.Perm(), d)
+}
+
+// Found is what lies at a path, in the words of a Thing; empty where nothing does.
+func Found(path string) string {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return ""
+	case info.IsDir():
+		return directory(info.Mode())
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := os.Readlink(path)
+		if err != nil {
+			return err.Error()
+		}
+		return pointing(target)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error()
+	}
+	return file(info.Mode(), document.Sum(b))
+}

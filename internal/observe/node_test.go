@@ -1,0 +1,133 @@
+package observe_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/host/keep"
+	"noxmesh/host/system"
+	"noxmesh/internal/invariant"
+	"noxmesh/internal/observe"
+	"noxmesh/link"
+)
+
+// kept is a node whose host has accepted generation 2, and whose record names one file.
+func kept(t *testing.T) (root string, change func(func(*keep.Folder))) {
+	t.Helper()
+	root = t.TempDir()
+	change = func(f func(*keep.Folder)) {
+		t.Helper()
+		sys, err := system.Open(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sys.Close()
+		folder, err := keep.Open(sys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer folder.Close()
+		f(folder)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rootKey, declare := newKey(t), newKey(t)
+	keys, err := link.Seal(rootKey, link.TypeKeys, link.Keys{Format: 1, Mesh: "meshmesh", Version: 1, Declare: []link.PublicKey{declare.Public()}})
+	must(err)
+	must(os.WriteFile(filepath.Join(root, "motd"), []byte("hello"), 0o640))
+	change(func(f *keep.Folder) {
+		must(f.SaveJoined(keep.Joined{Mesh: "meshmesh", Node: "nodenode", Name: "n", Root: rootKey.Public(), Keys: keys}))
+		must(f.SaveAccepted(sealed(t, declare, 2)))
+		r := keep.NewRecord()
+		r.Entries["/motd"] = keep.Entry{
+			Thing: keep.Thing{Path: "/motd", Kind: keep.File, Mode: 0o640, Digest: document.Sum([]byte("hello")), Size: 5}, ID: "m/motd", Origin: keep.Made, Phase: keep.Done,
+		}
+		must(f.SaveRecord(r))
+	})
+	return root, change
+}
+
+func newKey(t *testing.T) link.Key {
+	t.Helper()
+	k, err := link.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func sealed(t *testing.T, k link.Key, generation int64) link.Envelope {
+	t.Helper()
+	e, err := link.Seal(k, link.TypeDeclaration, declaration.Declaration{
+		Format: 1, Mesh: "meshmesh", Node: "nodenode", Name: "n", Epoch: 1, Generation: generation,
+		Body: declaration.Body{Modules: []declaration.Module{}, Resources: []declaration.Resource{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func TestANodeIsReadByItsDisk(t *testing.T) {
+	t.Parallel()
+	root, change := kept(t)
+	var nodes observe.Nodes
+	look := func(want string) invariant.Node {
+		t.Helper()
+		n, err := nodes.Look(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var words []string
+		for _, f := range invariant.Always(invariant.Seen{Nodes: []invariant.Node{n}}) {
+			words = append(words, f.String())
+		}
+		if got := strings.Join(words, "\n"); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("found %q, want %q", got, want)
+		}
+		return n
+	}
+	n := look("")
+	if n.ID != "nodenode" || len(n.History) != 1 || n.History[0].Tuple.Generation != 2 || !n.History[0].Signed || len(n.Things) != 1 {
+		t.Errorf("%+v", n)
+	}
+	if err := os.WriteFile(filepath.Join(root, "motd"), []byte("other"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	look("I2 " + filepath.Base(root) + ":/motd: the host's record says that it read back")
+	change(func(f *keep.Folder) {
+		if err := f.SaveAccepted(sealed(t, newKey(t), 1)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	look("I5 " + filepath.Base(root) + ": it had accepted 1/2")
+	look("which no declare key has signed")
+}
+
+func TestANodeThatNobodyHasSetUpHasDoneNothing(t *testing.T) {
+	t.Parallel()
+	n, err := observe.Node(t.TempDir())
+	if err != nil || n.ID != "" || len(n.History) != 0 || len(n.Things) != 0 {
+		t.Errorf("%+v (%v)", n, err)
+	}
+}
+
+func TestASecretIsFoundWhereItLies(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "log"), []byte("said s3cret to all"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := observe.Search(map[string]string{"password": "s3cret", "token": "t0ken"}, dir, filepath.Join(dir, "gone"))
+	if err != nil || len(all) != 2 || len(all[0].Found) != 1 || len(all[1].Found) != 0 {
+		t.Errorf("%+v (%v)", all, err)
+	}
+}

@@ -1,0 +1,158 @@
+package observe
+
+import (
+	"context"
+	"strings"
+
+	"noxmesh/declaration"
+	"noxmesh/delivery/artifact"
+	deliverystore "noxmesh/delivery/store"
+	"noxmesh/document"
+	"noxmesh/internal/db"
+	"noxmesh/internal/invariant"
+	"noxmesh/inventory"
+	inventorystore "noxmesh/inventory/store"
+	"noxmesh/link"
+	"noxmesh/report"
+)
+
+// RecordAt opens the record at dsn and reads it. A record that has not been
+// made yet, or that a killed controller has only begun, would be made by that:
+// ask only where a controller has started once.
+func RecordAt(ctx context.Context, dsn string) (invariant.Record, error) {
+	d, err := db.Open(ctx, dsn)
+	if err != nil {
+		return invariant.Record{}, err
+	}
+	defer d.Close()
+	return Record(ctx, d)
+}
+
+// Record is the record at one moment.
+func Record(ctx context.Context, d *db.DB) (r invariant.Record, err error) {
+	err = d.Read(ctx, func(tx *db.Tx) error {
+		r = invariant.Record{Known: true}
+		for _, read := range []func(*db.Tx, *invariant.Record) error{answers, builds, declared, ledger, nodes} {
+			if err := read(tx, &r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return r, err
+}
+
+func answers(tx *db.Tx, r *invariant.Record) (err error) {
+	r.Answers, err = db.All(tx, func(row db.Row) (a invariant.Answer, err error) {
+		err = row.Scan(&a.Request, &a.Builder, (*string)(&a.Build))
+		return a, err
+	}, `SELECT request, builder, build FROM answer ORDER BY request`)
+	return err
+}
+
+func builds(tx *db.Tx, r *invariant.Record) error {
+	modules, err := db.All(tx, db.Text, `SELECT DISTINCT module FROM build ORDER BY module`)
+	if err != nil {
+		return err
+	}
+	for _, m := range modules {
+		made, err := deliverystore.MadeBuilds(tx, m)
+		if err != nil {
+			return err
+		}
+		for _, b := range made {
+			is, err := buildOf(b)
+			if err != nil {
+				return err
+			}
+			r.Builds = append(r.Builds, is)
+		}
+	}
+	return nil
+}
+
+func buildOf(b artifact.Build) (invariant.Build, error) {
+	encoded, err := b.Manifest.BuildDigest()
+	if err != nil {
+		return invariant.Build{}, err
+	}
+	of := artifact.Of(b)
+	made := []string{of.Tree, of.Platform}
+	for _, in := range of.Inputs {
+		made = append(made, in.Module, in.Artifact, string(in.Digest))
+	}
+	return invariant.Build{
+		ID: b.ID, Encoded: encoded, Content: b.Content, Module: b.Module, Commit: b.Manifest.Built.Commit,
+		Closure: strings.Join(append(made, b.Manifest.Built.Commit), " "), Request: b.Request,
+		Published: b.Published, Fit: b.Verdict.Eligible(), Gone: b.Gone, Finding: b.Finding,
+	}, nil
+}
+
+func declared(tx *db.Tx, r *invariant.Record) error {
+	rows, err := deliverystore.Declared(tx)
+	for _, d := range rows {
+		r.Declared = append(r.Declared, invariant.Declared{Module: d.Module, Node: d.Node, Build: d.Build})
+	}
+	return err
+}
+
+func ledger(tx *db.Tx, r *invariant.Record) (err error) {
+	r.Ledger, err = db.All(tx, func(row db.Row) (i invariant.Issued, err error) {
+		err = row.Scan(&i.Node, &i.Tuple.Epoch, &i.Tuple.Generation, (*string)(&i.Tuple.Digest))
+		return i, err
+	}, `SELECT node, epoch, generation, digest FROM ledger ORDER BY node, generation`)
+	return err
+}
+
+func nodes(tx *db.Tx, r *invariant.Record) error {
+	all, err := inventorystore.Nodes(tx)
+	if err != nil {
+		return err
+	}
+	for _, n := range all {
+		signed, err := signedReport(tx, n)
+		if err != nil {
+			return err
+		}
+		row := invariant.NodeRow{
+			Node: n.ID, Sent: n.Sent.Tuple, Accepted: n.Accepted, Report: n.Report, ReportAt: n.ReportAt, Signed: signed, Finding: n.Finding,
+		}
+		if n.Refused != nil {
+			row.Refused = declaration.Tuple{Epoch: n.Refused.Epoch, Generation: n.Refused.Generation, Digest: n.Refused.Digest}
+		}
+		r.Nodes = append(r.Nodes, row)
+	}
+	return nil
+}
+
+// signedReport reports whether the node's key has signed just the report that is
+// recorded, but for the facts, which stay from an earlier one.
+func signedReport(tx *db.Tx, n inventory.Node) (bool, error) {
+	if n.Report == nil {
+		return false, nil
+	}
+	text, found, err := db.One(tx, db.Text, `SELECT envelope FROM node_report WHERE node = $1`, n.ID)
+	if err != nil || !found {
+		return false, err
+	}
+	envelope, err := link.DecodeEnvelope([]byte(text))
+	if err != nil {
+		return false, nil //nolint:nilerr // what is no envelope is not signed
+	}
+	payload, err := envelope.Open(link.TypeReport, n.Sign)
+	if err != nil {
+		return false, nil //nolint:nilerr // so says the signature
+	}
+	said, err := report.Decode(payload)
+	if err != nil {
+		return false, nil //nolint:nilerr // what is no report is not signed as one
+	}
+	recorded := *n.Report
+	said.Facts, recorded.Facts = nil, nil
+	a, err := document.CanonicalDigest(said)
+	if err != nil {
+		return false, err
+	}
+	b, err := document.CanonicalDigest(recorded)
+	return a == b, err
+}
