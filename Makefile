@@ -47,12 +47,8 @@ check: ## lint, test and build, and the tree is afterwards as it was: what every
 bench: ## the benchmarks (BENCH=pattern)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
-fuzz: ## every fuzz target for a while (FUZZ=20s each)
-	@git grep -E '^func Fuzz[A-Za-z0-9_]+\(' -- '*_test.go' | sed -E 's|^([^:]*/)?[^/:]*:func (Fuzz[A-Za-z0-9_]+).*|./\1 \2|' | \
-	while read -r folder target; do \
-		echo "fuzz $$target in $$folder for $(FUZZ)"; \
-		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) -fuzzminimizetime 10x "$$folder" </dev/null || exit 1; \
-	done
+fuzz: ## every fuzz target, for FUZZ of CPU time each (FUZZ=10m for the long run; ONLY=pattern)
+	$(GO) run ./internal/fuzz -cpu $(FUZZ) -only '$(ONLY)'
 
 golden: ## write the golden files, and what the command stories expect, anew
 	@for folder in $$(git grep -lE 'flag.Bool\("update"' -- '*_test.go' | xargs -n1 dirname | sort -u); do \

@@ -1,0 +1,9 @@
+// Command fuzz runs the fuzz targets, each until it has had its CPU time.
+//
+// The measure is what the fuzzing process and its one worker have spent, user
+// and system, so that a busy machine makes a run longer and never thinner.
+// What each target has had is kept beside the corpora in Go's build cache: a
+// run that is stopped goes on where it was, and a target begins again where its
+// code is other than then. A failing input is written to the package's
+// testdata, as go test -fuzz does it, the next target goes on, and the end is 1.
+package main

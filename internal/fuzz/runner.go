@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// slice is how long a target runs between two notes of what it has had.
+const slice = time.Minute
+
+// A runner runs targets, one process at a time.
+type runner struct {
+	cpu   time.Duration
+	work  string // where test programs are built
+	cache string // corpora and figures
+}
+
+func newRunner(ctx context.Context, cpu time.Duration, state string) (*runner, error) {
+	if state == "" {
+		out, err := exec.CommandContext(ctx, "go", "env", "GOCACHE").Output()
+		if err != nil {
+			return nil, fmt.Errorf("ask go for its cache: %w", err)
+		}
+		state = filepath.Join(strings.TrimSpace(string(out)), "fuzz")
+	}
+	cache, err := filepath.Abs(state)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return nil, err
+	}
+	work, err := os.MkdirTemp("", "mesh-fuzz-")
+	return &runner{cpu: cpu, work: work, cache: cache}, err
+}
+
+// target builds the test program, and runs it until the target has had its time.
+func (r *runner) target(ctx context.Context, t target) error {
+	program := filepath.Join(r.work, "fuzz.test")
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-buildvcs=false", "-fuzz", "^"+t.name+"$", "-o", program, "./"+t.folder)
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build: %w\n%s", err, out)
+	}
+	code, err := sum(program)
+	if err != nil {
+		return err
+	}
+	note := filepath.Join(r.cache, strings.ReplaceAll(t.folder, "/", "_")+"_"+t.name+".cpu")
+	had, err := recall(note, code)
+	if err != nil {
+		return err
+	}
+	for had < r.cpu {
+		spent, err := r.slice(ctx, t, program, min(slice, max(r.cpu-had, time.Second)))
+		had += spent
+		if err := errors.Join(err, os.WriteFile(note, fmt.Appendf(nil, "%s %s\n", code, had), 0o644)); err != nil {
+			return err
+		}
+	}
+	fmt.Printf("%s  clean after %s of CPU\n", t, had.Round(time.Second))
+	return nil
+}
+
+// slice runs the target for a while, and is the CPU time of the process and of
+// its worker. It shows what the process has said only where it failed.
+func (r *runner) slice(ctx context.Context, t target, program string, length time.Duration) (time.Duration, error) {
+	var said strings.Builder
+	fuzz := exec.CommandContext(ctx, program, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+length.String(),
+		"-test.fuzzminimizetime=10x", "-test.parallel=1", "-test.fuzzcachedir="+filepath.Join(r.cache, t.folder))
+	fuzz.Dir, fuzz.Stdout, fuzz.Stderr = t.folder, &said, &said
+	fuzz.Cancel = func() error { return fuzz.Process.Signal(syscall.SIGINT) } // it ends its worker, which a kill would leave
+	fuzz.WaitDelay = 10 * time.Second
+	err := fuzz.Run()
+	if fuzz.ProcessState == nil {
+		return 0, err
+	}
+	spent := fuzz.ProcessState.UserTime() + fuzz.ProcessState.SystemTime()
+	switch {
+	case ctx.Err() != nil:
+		return spent, ctx.Err()
+	case err != nil:
+		return spent, fmt.Errorf("%w\n%s", err, said.String())
+	}
+	fmt.Printf("%s  %s of CPU: %s\n", t, spent.Round(100*time.Millisecond), last(said.String()))
+	return spent, nil
+}
+
+// last is the last figure that the fuzzing process has said.
+func last(said string) string {
+	lines := strings.Split(said, "\n")
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(lines[i], "fuzz: elapsed") {
+			return strings.TrimPrefix(lines[i], "fuzz: ")
+		}
+	}
+	return "it said nothing"
+}
+
+// sum names the code that a target runs, so that figures are about it.
+func sum(program string) (string, error) {
+	b, err := os.ReadFile(program)
+	if err != nil {
+		return "", err
+	}
+	digest := sha256.Sum256(b)
+	return hex.EncodeToString(digest[:8]), nil
+}
+
+// recall is the CPU time that this code has had.
+func recall(note, code string) (time.Duration, error) {
+	b, err := os.ReadFile(note)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	of, had, _ := strings.Cut(strings.TrimSpace(string(b)), " ")
+	if of != code {
+		return 0, nil
+	}
+	spent, err := time.ParseDuration(had)
+	if err != nil {
+		return 0, fmt.Errorf("read %s: %w", note, err)
+	}
+	return spent, nil
+}
