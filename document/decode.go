@@ -1,12 +1,15 @@
 package document
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+
+	"noxmesh/internal/fault"
 )
 
 // Limits bound what a decoder reads before it looks at it.
@@ -36,11 +39,11 @@ func Read[T any](name string, data []byte, limits Limits) (T, *Reading) {
 	r := &Reading{file: name, data: data}
 	if len(data) > limits.Bytes {
 		r.data = nil
-		r.put(Problem{What: fmt.Sprintf("%d bytes", len(data)), Want: fmt.Sprintf("at most %d are read", limits.Bytes)})
+		r.put(Problem{What: fmt.Sprintf("the document has %d bytes", len(data)), Want: fmt.Sprintf("at most %d are read", limits.Bytes)})
 		return v, r
 	}
 	if at := invalidUTF8(data); at >= 0 {
-		r.put(Problem{What: fmt.Sprintf("the byte 0x%02x is not UTF-8", data[at]), Want: "save it as UTF-8"}.on(data, at))
+		r.put(notUTF8(data, at).on(data, at))
 		return v, r
 	}
 	if !walk(r, reflect.TypeFor[T](), limits.Depth) {
@@ -64,11 +67,11 @@ func (p Problem) on(data []byte, at int) Problem {
 func unforeseen(err error) Problem {
 	var s *json.SemanticError
 	if !errors.As(err, &s) {
-		return Problem{What: err.Error()}
+		return Problem{What: printable(err.Error())}
 	}
 	p := Problem{Path: pathOf(stepsOfPointer(string(s.JSONPointer))), What: "the value does not fit"}
 	if s.Err != nil {
-		p.What = s.Err.Error()
+		p.What, p.Want = printable(s.Err.Error()), fault.HintOf(s.Err)
 	}
 	return p
 }
@@ -79,6 +82,16 @@ func offsetOf(err error) int {
 		return int(s.ByteOffset)
 	}
 	return 0
+}
+
+func notUTF8(data []byte, at int) Problem {
+	switch {
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}), bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		return Problem{What: "the document is UTF-16", Want: "save it as UTF-8"}
+	case bytes.HasPrefix(data, []byte{0x1f, 0x8b}), bytes.HasPrefix(data, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return Problem{What: "the document is compressed", Want: "want one JSON value, as text"}
+	}
+	return Problem{What: fmt.Sprintf("the byte 0x%02x is not UTF-8", data[at]), Want: "save it as UTF-8"}
 }
 
 // invalidUTF8 is where data stops being UTF-8, or -1.

@@ -60,7 +60,7 @@ func TestEachFaultSaysWhereAndWhatWouldBeRight(t *testing.T) {
 		"cut":         {`{"name":"a`, `f:1:11: at name: the document ends in the middle; want the rest of it`},
 		"utf-8":       {"{\"name\":\"ü\xff\"}", `f:1:11: the byte 0xff is not UTF-8; save it as UTF-8`},
 		"array":       {`[]`, `f:1:1: there is a list; want an object`},
-		"huge":        {strings.Repeat(" ", 1<<16) + "{}", `f: 65538 bytes; at most 65536 are read`},
+		"huge":        {strings.Repeat(" ", 1<<16) + "{}", `f: the document has 65538 bytes; at most 65536 are read`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -20,6 +20,7 @@ type Form[T any] struct {
 	Reader  string            // who reads it, "this host": for the sentence about a newer format
 	Upgrade string            // what to do about a newer format, "upgrade the host"
 	Later   map[string]string // keys of later versions by path, "resources[].unit", and what to say of each
+	Like    map[string]string // what a value may look like by path, "resources[].mode", for whoever left it out or wrote another kind
 	Check   func(v T, r *Reading)
 }
 
@@ -28,6 +29,7 @@ type Form[T any] struct {
 func (f Form[T]) Decode(data []byte) (T, error) {
 	v, r := Read[T](cmp.Or(f.File, f.Name), data, f.Limits)
 	r.Later(f.Later)
+	r.Like(f.Like)
 	var format int64
 	if f.Speaks != 0 {
 		format = formatOf(data, f.Limits)

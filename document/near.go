@@ -8,23 +8,41 @@ import (
 
 // suggest says which key may have been meant, or which there are.
 func suggest(key string, known []string) string {
-	best, distance := "", len(key)
 	for _, k := range known {
 		if strings.EqualFold(k, key) {
 			return "did you mean " + strconv.Quote(k) + "? keys are told apart by case"
 		}
-		if d := edits(key, k); d < distance {
-			best, distance = k, d
-		}
-	}
-	if best != "" && distance <= max(1, min(len(key), len(best))/3) {
-		return "did you mean " + strconv.Quote(best) + "?"
 	}
 	if len(known) == 0 {
 		return "there are no keys here"
 	}
 	known = slices.Sorted(slices.Values(known))
-	return "the keys here are " + strings.Join(known, ", ")
+	return Nearest(key, known, "the keys here are "+strings.Join(known, ", "))
+}
+
+// Nearest asks whether the nearest of the known words was meant; where none is
+// near, it is the other sentence. Near is a slip of the hand, and a word that is
+// a part of the other: "dir" of "directory".
+func Nearest(word string, known []string, otherwise string) string {
+	best, distance := "", 1<<10
+	for _, k := range known {
+		d := edits(strings.ToLower(word), k)
+		if part(word, k) {
+			d = min(d, 1)
+		}
+		if d < distance && d <= max(1, min(len(word), len(k))/3) {
+			best, distance = k, d
+		}
+	}
+	if best == "" || len(word) < 2 {
+		return otherwise
+	}
+	return "did you mean " + strconv.Quote(best) + "?"
+}
+
+// part reports whether one of two words is in the other.
+func part(a, b string) bool {
+	return min(len(a), len(b)) >= 3 && (strings.Contains(a, b) || strings.Contains(b, a))
 }
 
 // edits is how many letters must be put in, taken out, changed or swapped with

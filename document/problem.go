@@ -21,6 +21,7 @@ type Problem struct {
 	Want   string // what would be right, as a phrase; may be empty
 
 	unknown bool // an unknown key
+	misfit  bool // the value is missing or of another kind
 	key     bool // the position is the key's, not the value's
 }
 
@@ -50,6 +51,17 @@ func Short(s string) string {
 		return s
 	}
 	return string([]rune(s)[:longest]) + "…"
+}
+
+// shortPath is a path as it is shown: of one that a hostile key makes long, its
+// two ends.
+func shortPath(path string) string {
+	const longest = 200
+	if utf8.RuneCountInString(path) <= longest {
+		return path
+	}
+	r := []rune(path)
+	return string(r[:longest/2]) + "…" + string(r[len(r)-longest/2+1:])
 }
 
 // Problems is everything that was found wrong with one document, in its order.

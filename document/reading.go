@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"noxmesh/internal/fault"
 )
@@ -47,6 +48,28 @@ func (r *Reading) Later(table map[string]string) {
 	}
 }
 
+// Like says of values that are missing or of another kind what one may look
+// like. The table is by path, with the indexes and what a person names left
+// open: "resources[].mode", "settings.*.type".
+func (r *Reading) Like(table map[string]string) {
+	for i, p := range r.problems {
+		if !p.misfit {
+			continue
+		}
+		for pattern, example := range table {
+			if matches(pattern, patternOf(p.Path)) {
+				r.problems[i].Want += ", as " + example
+			}
+		}
+	}
+}
+
+// matches reports whether a pattern is another one, with any key in place of "*".
+func matches(open, pattern string) bool {
+	a, b := strings.Split(open, "."), strings.Split(pattern, ".")
+	return slices.EqualFunc(a, b, func(x, y string) bool { return x == y || x == "*" })
+}
+
 // Err is all problems, in the order of the text, as a fault.Invalid; nil where
 // there are none.
 func (r *Reading) Err() error {
@@ -55,6 +78,9 @@ func (r *Reading) Err() error {
 	}
 	out := slices.Clone(r.problems)
 	r.place(out)
+	for i := range out {
+		out[i].Path = shortPath(out[i].Path)
+	}
 	slices.SortStableFunc(out, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
@@ -99,8 +125,9 @@ func (r *Reading) put(p Problem) {
 	r.problems = append(r.problems, p)
 }
 
-// full reports whether no more problems are taken.
-func (r *Reading) full() bool { return len(r.problems) > problemLimit }
+// Full reports whether no more problems are taken, so that nothing needs to be
+// looked at any more.
+func (r *Reading) Full() bool { return len(r.problems) > problemLimit }
 
 // Take adds the problems of a part that was looked at by itself, which stands at
 // path.

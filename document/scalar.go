@@ -44,11 +44,11 @@ func (w *walker) integer(t reflect.Type, at int64, want string) error {
 	text := token.String()
 	switch {
 	case text == "-0" || strings.ContainsAny(text, ".eE"):
-		w.fault(at, want, text+" is not an integer")
+		w.fault(at, want, Short(text)+" is not an integer")
 	case !exact(text):
-		w.fault(at, "want at most 9007199254740992, the last that every reader has exactly", text+" is too large")
+		w.fault(at, "want at most 9007199254740992, the last that every reader has exactly", Short(text)+" is too large")
 	case !fits(t, text):
-		w.fault(at, want+" that fits "+t.Kind().String(), text+" is out of range")
+		w.fault(at, want+" that fits "+t.Kind().String(), Short(text)+" is out of range")
 	}
 	return nil
 }

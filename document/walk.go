@@ -3,7 +3,6 @@ package document
 import (
 	"bytes"
 	"errors"
-	"io"
 	"reflect"
 	"strconv"
 
@@ -53,7 +52,7 @@ func (w *walker) value(t reflect.Type, nullable bool) error {
 	}
 	own := w.self(t)
 	switch {
-	case w.full():
+	case w.Full():
 		return errStop
 	case (kind == '{' || kind == '[') && w.dec.StackDepth() >= w.depth:
 		w.fault(at, "", "nested more than "+strconv.Itoa(w.depth)+" deep")
@@ -63,7 +62,7 @@ func (w *walker) value(t reflect.Type, nullable bool) error {
 	case kind == 'n' && nullable:
 		return w.read()
 	case kind == 'n' && (pointer || own != selfJSON):
-		w.fault(at, "want "+form(t), "there is null")
+		w.misfit(at, "want "+form(t), "there is null")
 		return w.read()
 	case own == selfText:
 		if kind != '"' {
@@ -122,7 +121,7 @@ func (w *walker) object(s *shape, start int64) error {
 	for _, name := range s.names {
 		if f := s.fields[name]; f.required && !seen[f.number] {
 			w.steps = append(w.steps, step{key: name, index: -1})
-			w.fault(start, "want "+form(f.goType), "the key "+quote(name)+" is missing")
+			w.misfit(start, "want "+form(f.goType), "the key "+quote(name)+" is missing")
 			w.steps = w.steps[:len(w.steps)-1]
 		}
 	}
@@ -198,7 +197,7 @@ func (w *walker) elements(f func(i int) error) error {
 func (w *walker) any() error {
 	kind, at := w.dec.PeekKind(), startOf(w.dec, w.data)
 	switch {
-	case w.full():
+	case w.Full():
 		return errStop
 	case (kind == '{' || kind == '[') && w.dec.StackDepth() >= w.depth:
 		w.fault(at, "", "nested more than "+strconv.Itoa(w.depth)+" deep")
@@ -237,7 +236,7 @@ func (w *walker) shape(t reflect.Type) *shape {
 }
 
 func (w *walker) at(offset int64, p Problem) Problem {
-	p.Path = pathOf(w.steps)
+	p.Path = shortPath(pathOf(w.steps))
 	p.Line, p.Column = lineColumn(w.data, offset)
 	return p
 }
@@ -247,10 +246,16 @@ func (w *walker) fault(offset int64, want, what string) {
 	w.put(w.at(offset, Problem{What: what, Want: want}))
 }
 
+// misfit is a fault that an example of the value explains.
+func (w *walker) misfit(offset int64, want, what string) {
+	w.strict = false
+	w.put(w.at(offset, Problem{What: what, Want: want, misfit: true}))
+}
+
 // wrong says that a value of another kind stands here, and looks on behind it.
 func (w *walker) wrong(at int64, want string, kind jsontext.Kind) error {
 	if word := kindWord(kind); word != "" {
-		w.fault(at, want, "there is "+word)
+		w.misfit(at, want, "there is "+word)
 	}
 	return w.any()
 }
@@ -271,22 +276,6 @@ func kindWord(kind jsontext.Kind) string {
 		return "a list"
 	}
 	return "" // no value: what it is the syntax error says
-}
-
-// syntax says that the text is no JSON from here on.
-func (w *walker) syntax(err error) error {
-	var s *jsontext.SyntacticError
-	switch {
-	case errors.Is(err, io.EOF) && !errors.As(err, &s):
-		w.fault(int64(len(w.data)), "want one JSON value", "the document is empty")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		w.fault(int64(len(w.data)), "want the rest of it", "the document ends in the middle")
-	case errors.As(err, &s):
-		w.fault(s.ByteOffset, "", "no JSON: "+s.Err.Error())
-	default:
-		w.fault(w.dec.InputOffset(), "", "no JSON: "+err.Error())
-	}
-	return errStop
 }
 
 // quote is a key as it is shown; a long one is cut.

@@ -55,7 +55,7 @@ func newMember(n *node) (*member, error) {
 	if m.gate, err = system.Open(n.cfg.Root); err != nil {
 		return nil, err
 	}
-	m.gate.Guard(resource.Reserved()...)
+	m.gate.Guard(declaration.Reserved()...)
 	return m, nil
 }
 

@@ -42,7 +42,7 @@ func (b Built) Check(r *document.Reading, path string) {
 func builtForm() document.Form[Built] {
 	return document.Form[Built]{
 		Name: "built manifest", Limits: Limits, Speaks: Format, Reader: "this program", Upgrade: "upgrade this program",
-		Later: laterKeys(), Check: checkBuilt,
+		Later: laterKeys(), Like: examples(), Check: checkBuilt,
 	}
 }
 

@@ -141,7 +141,7 @@ func TestEveryRuleOfABuilt(t *testing.T) {
 			`at built.closure[1]: it does not come after the input before it; sort by module, artifact and digest, each once`,
 		},
 		"closure name": {`"artifact":"go"`, `"artifact":"G"`, `is not the name of an artifact`},
-		"template":     {`${node.name}`, `${node.names}`, `nothing is called ${node.names}`},
+		"template":     {`${node.name}`, `${node.names}`, `nothing is called "${node.names}"; did you mean "node.name"?`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

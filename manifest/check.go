@@ -2,13 +2,16 @@ package manifest
 
 import (
 	"maps"
+	pathpkg "path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	mesh "noxmesh"
+	"noxmesh/declaration"
 	"noxmesh/document"
+	"noxmesh/internal/fault"
 )
 
 // ContentLimit is the largest content that stands in a manifest: what travels
@@ -17,6 +20,9 @@ const ContentLimit = 64 << 10
 
 // saysLimit is the longest line for people, in bytes.
 const saysLimit = 1 << 10
+
+// nearLimit is how many names are compared with a wrong one.
+const nearLimit = 100
 
 // listLimit is how many names or claims a module may list.
 const listLimit = 1 << 10
@@ -41,7 +47,7 @@ type common struct {
 type checker struct {
 	*document.Reading
 	names  map[string]bool // what a template may name
-	listed string          // the same, for people
+	sorted []string        // the same
 }
 
 func newChecker(r *document.Reading, settings map[string]Setting) *checker {
@@ -49,13 +55,12 @@ func newChecker(r *document.Reading, settings map[string]Setting) *checker {
 	for name := range settings {
 		names["settings."+name] = true
 	}
-	return &checker{r, names, list(names)}
+	return &checker{r, names, slices.Sorted(maps.Keys(names))}
 }
 
-// list is some of the names, sorted, for people.
-func list[V any](names map[string]V) string {
+// list is some of the sorted names, for people.
+func list(sorted []string) string {
 	const most = 20
-	sorted := slices.Sorted(maps.Keys(names))
 	if len(sorted) > most {
 		return strings.Join(sorted[:most], ", ") + " and others"
 	}
@@ -63,12 +68,11 @@ func list[V any](names map[string]V) string {
 }
 
 func (c *checker) common(m common) {
-	if !mesh.ValidModuleName(m.module) {
-		c.Fault("module", wantName, "%q is not the name of a module", document.Short(m.module))
-	}
+	c.name("module", m.module, "the name of a module")
 	c.line("summary", m.summary)
 	c.nameList("provides", m.provides)
 	c.nameList("requires", m.requires)
+	c.itself(m)
 	if c.once("claims", m.claims) {
 		for i, claim := range m.claims {
 			c.claim(document.At("claims", i), claim)
@@ -84,8 +88,48 @@ func (c *checker) nameList(path string, names []string) {
 		return
 	}
 	for i, name := range names {
-		if !mesh.ValidModuleName(name) {
-			c.Fault(document.At(path, i), wantName, "%q is not a name", document.Short(name))
+		c.name(document.At(path, i), name, "a name")
+	}
+}
+
+// name checks what is called by the rules of a module's name. It is shown in
+// ASCII: a letter of another alphabet looks like the right one.
+func (c *checker) name(path, name, what string) {
+	if mesh.ValidModuleName(name) {
+		return
+	}
+	want := wantName
+	if near := nearName(name); near != "" {
+		want += ", as " + strconv.Quote(near)
+	}
+	c.Fault(path, want, "%+q is not %s", document.Short(name), what)
+}
+
+// nearName is the name that somebody may have meant who wrote this in ASCII.
+func nearName(s string) string {
+	near := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		case r == ' ' || r == '_' || r == '.' || r == '/':
+			return '-'
+		}
+		return r
+	}, s)
+	if near = strings.Trim(near, "-"); mesh.ValidModuleName(near) {
+		return near
+	}
+	return ""
+}
+
+// itself refuses a requirement that the module would meet by being there.
+func (c *checker) itself(m common) {
+	for i, name := range m.requires {
+		switch {
+		case name == m.module:
+			c.Fault(document.At("requires", i), "take it out", "the module requires itself")
+		case slices.Contains(m.provides, name):
+			c.Fault(document.At("requires", i), "take it out here or there", "the module provides %q itself", document.Short(name))
 		}
 	}
 }
@@ -135,9 +179,9 @@ func (c *checker) claim(path, claim string) {
 		} else if kind != "name" && strings.Trim(text, "0123456789") != "" {
 			c.Fault(path, want, "%q is not a claim", document.Short(claim))
 		}
-	case kind == "name" && !mesh.ValidModuleName(rest):
-		c.Fault(path, wantName, "%q is not a name", document.Short(rest))
-	case kind != "name" && !port(rest):
+	case kind == "name":
+		c.name(path, rest, "a name")
+	case !port(rest):
 		c.Fault(path, "want a number from 1 to 65535", "%q is not a port", document.Short(rest))
 	}
 }
@@ -154,7 +198,8 @@ func (c *checker) setting(name string, s Setting) {
 	}
 	c.line(document.Join(path, "says"), s.Says)
 	if s.Type != StringSetting && s.Type != IntegerSetting && s.Type != BooleanSetting {
-		c.Fault(document.Join(path, "type"), "want string, integer or boolean", "%q is not the type of a setting", document.Short(s.Type))
+		want := document.Nearest(s.Type, []string{StringSetting, IntegerSetting, BooleanSetting}, "want string, integer or boolean")
+		c.Fault(document.Join(path, "type"), want, "%q is not the type of a setting", document.Short(s.Type))
 		return
 	}
 	if s.Default == nil {
@@ -178,17 +223,30 @@ func article(word string) string {
 func (c *checker) template(path, text string) (names []string, ok bool) {
 	names, err := Names(text)
 	if err != nil {
-		c.Fault(path, "close it with }, or write $${ for a plain ${", "%s", err)
+		c.Fault(path, fault.HintOf(err), "%s", err)
 		return nil, false
 	}
 	ok = true
 	for _, name := range names {
+		if c.Full() {
+			return nil, false
+		}
 		if !c.names[name] {
-			c.Fault(path, "the names here are "+c.listed, "nothing is called ${%s}", document.Short(name))
+			c.Fault(path, c.nearest(name), "nothing is called %q", "${"+document.Short(name)+"}")
 			ok = false
 		}
 	}
 	return names, ok
+}
+
+// nearest is which name may have been meant, or how a dollar stays a dollar.
+func (c *checker) nearest(name string) string {
+	const plain = "; write $${ for a plain ${"
+	otherwise := "the names here are " + list(c.sorted) + plain
+	if len(c.sorted) > nearLimit {
+		return otherwise
+	}
+	return document.Nearest(name, c.sorted, otherwise)
 }
 
 // absolute checks the path of a thing on a machine: clean with whatever stands
@@ -197,21 +255,40 @@ func (c *checker) absolute(path, text string) {
 	if _, ok := c.template(path, text); !ok {
 		return
 	}
-	if why := document.BadPath(placeholders(text, "x")); why != "" {
-		c.Fault(path, "want a clean absolute path below /, as /opt/site", "%q %s", document.Short(text), why)
+	whole := placeholders(text, "x")
+	if why := document.BadPath(whole); why != "" {
+		c.Fault(path, wantPath(text), "%q %s", document.Short(text), why)
+	} else if why := declaration.ReservedPath(whole); why != "" {
+		c.Fault(path, "no module puts anything there", "%q is %s", document.Short(text), why)
 	}
+}
+
+// wantPath is the clean form of a path that has one.
+func wantPath(text string) string {
+	if clean := pathpkg.Clean(text); strings.HasPrefix(text, "/") && document.BadPath(clean) == "" {
+		return "want a clean absolute path, as " + strconv.Quote(document.Short(clean))
+	}
+	return "want a clean absolute path below /, as /opt/site"
 }
 
 // relative checks the path of something in the module's folder.
 func (c *checker) relative(path, text string) {
 	if why := document.BadRelative(text); why != "" {
-		c.Fault(path, "want a clean path below the module's folder, as dist/site", "%q %s", document.Short(text), why)
+		want := "want a clean path below the module's folder, as dist/site"
+		if clean := pathpkg.Clean(text); clean != "." && text != "" && document.BadRelative(clean) == "" {
+			want = "want it clean, as " + strconv.Quote(document.Short(clean))
+		}
+		c.Fault(path, want, "%q %s", document.Short(text), why)
 	}
 }
 
 func (c *checker) mode(path, mode string) {
 	if !octalMode.MatchString(mode) {
-		c.Fault(path, "want four octal digits of at most 0777, as 0644", "%q is not a mode", document.Short(mode))
+		want := "want four octal digits of at most 0777, as 0644"
+		if octal := "0" + strings.TrimPrefix(mode, "0o"); octalMode.MatchString(octal) {
+			want = "want four octal digits, as " + octal
+		}
+		c.Fault(path, want, "%q is not a mode", document.Short(mode))
 	}
 }
 

@@ -67,3 +67,36 @@ func laterKeys() map[string]string {
 	}
 	return table
 }
+
+// examples is what the values of a manifest look like, for whoever left one out
+// or wrote another kind.
+func examples() map[string]string {
+	return map[string]string{
+		"":                       `{"module": "board"}`,
+		"module":                 `"board"`,
+		"summary":                `"What it is, in one line"`,
+		"provides":               `["board"]`,
+		"provides[]":             `"board"`,
+		"requires":               `["name-resolution"]`,
+		"requires[]":             `"name-resolution"`,
+		"claims":                 `["tcp:8080"]`,
+		"claims[]":               `"tcp:8080"`,
+		"settings":               `{"port": {"type": "integer", "default": 8080}}`,
+		"settings.*":             `{"type": "integer", "default": 8080}`,
+		"settings.*.type":        `"integer"`,
+		"resources":              `[{"id": "data", "type": "directory", "path": "/srv/data"}]`,
+		"resources[]":            `{"id": "data", "type": "directory", "path": "/srv/data"}`,
+		"resources[].id":         `"data"`,
+		"resources[].type":       `"directory"`,
+		"resources[].path":       `"/srv/data"`,
+		"resources[].mode":       `"0644"`,
+		"build.run":              `[["make", "site"]]`,
+		"build.run[]":            `["make", "site"]`,
+		"build.test":             `[["make", "test"]]`,
+		"build.test[]":           `["make", "test"]`,
+		"build.artifacts":        `{"site": {"type": "archive", "path": "dist"}}`,
+		"build.artifacts.*":      `{"type": "archive", "path": "dist"}`,
+		"build.artifacts.*.type": `"archive"`,
+		"build.artifacts.*.path": `"dist"`,
+	}
+}

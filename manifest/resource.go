@@ -1,11 +1,11 @@
 package manifest
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
-	mesh "noxmesh"
 	"noxmesh/document"
 )
 
@@ -21,20 +21,35 @@ type thing struct {
 
 // things checks the resources one by one, and that none is there twice.
 func (c *checker) things(things []thing) {
-	ids, paths := map[string]bool{}, map[string]bool{}
+	ids, paths := map[string]int{}, map[string]int{}
 	for i, t := range things {
 		at := document.At("resources", i)
-		switch {
-		case !mesh.ValidModuleName(t.id):
-			c.Fault(at+".id", wantName, "%q is not the id of a resource", document.Short(t.id))
-		case ids[t.id]:
-			c.Fault(at+".id", "want an id of its own", "another resource is called %q", t.id)
+		c.name(at+".id", t.id, "the id of a resource")
+		if first, ok := ids[t.id]; ok {
+			c.Fault(at+".id", "want an id of its own", "%s is called %q as well", document.At("resources", first), document.Short(t.id))
+		} else {
+			ids[t.id] = i
 		}
-		if paths[t.path] {
-			c.Fault(at+".path", "want one resource for each path", "another resource has the path %q", document.Short(t.path))
+		if first, ok := paths[t.path]; ok {
+			c.Fault(at+".path", "want one resource for each path", "%s has the path %q as well", document.At("resources", first), document.Short(t.path))
+		} else {
+			paths[t.path] = i
 		}
-		ids[t.id], paths[t.path] = true, true
 		c.thing(at, t)
+	}
+	c.below(things, paths)
+}
+
+// below refuses what would lie below a file or a link.
+func (c *checker) below(things []thing, paths map[string]int) {
+	for i, t := range things {
+		for dir := path.Dir(t.path); dir != "/" && dir != "."; dir = path.Dir(dir) {
+			over, ok := paths[dir]
+			if ok && (things[over].kind == typeFile || things[over].kind == typeLink) {
+				c.Fault(document.At("resources", i)+".path", "want a path that no file or link is on the way to", "%q lies below %q, and %s is a %s",
+					document.Short(t.path), document.Short(dir), document.At("resources", over), things[over].kind)
+			}
+		}
 	}
 }
 
@@ -45,7 +60,7 @@ func (c *checker) thing(at string, t thing) {
 		if says, later := laterType(t.kind); later {
 			c.Fault(at+".type", want, "%s", says)
 		} else {
-			c.Fault(at+".type", want, "%q is not the type of a resource", document.Short(t.kind))
+			c.Fault(at+".type", document.Nearest(t.kind, resourceTypes(), want), "%q is not the type of a resource", document.Short(t.kind))
 		}
 		return
 	}

@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"errors"
 	"strconv"
 
 	"noxmesh/document"
@@ -88,7 +87,8 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 	}
 	parsed, err := parseValue(IntegerSetting, text)
 	if err != nil {
-		return errors.New("want a string, an integer of at most 9007199254740992, true or false")
+		return fault.New(fault.Invalid, "%s is no value of a setting", document.Short(text)).
+			With("want a string, an integer of at most 9007199254740992, true or false")
 	}
 	*v = parsed
 	return nil
@@ -103,12 +103,12 @@ func parseValue(t string, text string) (Value, error) {
 	case IntegerSetting:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < -largest || n > largest || strconv.FormatInt(n, 10) != text {
-			return Value{}, fault.New(fault.Invalid, "is %q, want an integer such as 8080", text)
+			return Value{}, fault.New(fault.Invalid, "is %q, want an integer such as 8080", document.Short(text))
 		}
 		return IntegerValue(n), nil
 	case BooleanSetting:
 		if text != "true" && text != "false" {
-			return Value{}, fault.New(fault.Invalid, "is %q, want true or false", text)
+			return Value{}, fault.New(fault.Invalid, "is %q, want true or false", document.Short(text))
 		}
 		return Value{BooleanSetting, text}, nil
 	}

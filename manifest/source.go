@@ -23,7 +23,7 @@ func DecodeSource(name string, data []byte) (Source, error) {
 func (s Source) Encode() ([]byte, error) { return sourceForm().Encode(s) }
 
 func sourceForm() document.Form[Source] {
-	return document.Form[Source]{Name: "source manifest", Limits: Limits, Later: laterKeys(), Check: checkSource}
+	return document.Form[Source]{Name: "source manifest", Limits: Limits, Later: laterKeys(), Like: examples(), Check: checkSource}
 }
 
 func checkSource(s Source, r *document.Reading) {
@@ -39,7 +39,7 @@ func checkSource(s Source, r *document.Reading) {
 			c.relative(at+".from", x.From)
 		}
 		if x.Artifact != "" && !s.makes(x.Artifact) {
-			c.Fault(at+".artifact", wantArtifact(s.Build), "%q is not made by build.artifacts", document.Short(x.Artifact))
+			c.Fault(at+".artifact", wantArtifact(x.Artifact, s.Build), "%q is not made by build.artifacts", document.Short(x.Artifact))
 		}
 	}
 	c.things(things)
@@ -67,11 +67,16 @@ func (s Source) makes(artifact string) bool {
 	return ok
 }
 
-func wantArtifact(b *Build) string {
+func wantArtifact(named string, b *Build) string {
 	if b == nil || len(b.Artifacts) == 0 {
-		return "say under build.artifacts what it is"
+		return `say under build.artifacts what it is, as {"site": {"type": "archive", "path": "dist"}}`
 	}
-	return "the artifacts are " + list(b.Artifacts)
+	known := slices.Sorted(maps.Keys(b.Artifacts))
+	otherwise := "the artifacts are " + list(known)
+	if len(known) > nearLimit {
+		return otherwise
+	}
+	return document.Nearest(named, known, otherwise)
 }
 
 func (c *checker) build(b Build, resources []Resource) {
@@ -84,7 +89,7 @@ func (c *checker) build(b Build, resources []Resource) {
 	for _, name := range slices.Sorted(maps.Keys(b.Artifacts)) {
 		path := document.Join("build.artifacts", name)
 		if !mesh.ValidModuleName(name) {
-			c.FaultKey(path, wantName, "%q is not the name of an artifact", document.Short(name))
+			c.FaultKey(path, wantName, "%+q is not the name of an artifact", document.Short(name))
 		}
 		if !used[name] {
 			c.FaultKey(path, "name it in a resource of type archive, or take it out", "no resource puts the artifact %q on a machine", document.Short(name))
@@ -93,7 +98,7 @@ func (c *checker) build(b Build, resources []Resource) {
 		if says, later := laterArtifact(a.Type); later {
 			c.Fault(path+".type", "want archive", "%s", says)
 		} else if a.Type != typeArchive {
-			c.Fault(path+".type", "want archive", "%q is not the type of an artifact", document.Short(a.Type))
+			c.Fault(path+".type", document.Nearest(a.Type, []string{typeArchive}, "want archive"), "%q is not the type of an artifact", document.Short(a.Type))
 		}
 		c.relative(path+".path", a.Path)
 	}

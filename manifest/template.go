@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 )
 
@@ -26,13 +27,14 @@ func cut(template string) ([]piece, error) {
 			rest = rest[len("$${"):]
 		case strings.HasPrefix(rest, "${"):
 			name, after, closed := strings.Cut(rest[len("${"):], "}")
-			if !closed {
-				return nil, fault.New(fault.Invalid, "a ${ is not closed").With("close it with }, or write $${ for a plain ${")
+			if !closed || strings.ContainsAny(name, "\n{$") { // a name holds none of them: the } belongs to another
+				open, _, _ := strings.Cut(rest[len("${"):], "\n")
+				return nil, fault.New(fault.Invalid, "%q is not closed", "${"+document.Short(open)).With("close it with }, or write $${ for a plain ${")
 			}
 			out = append(out, piece{text: text.String()}, piece{name: name})
 			text.Reset()
 			if name == "" {
-				return nil, fault.New(fault.Invalid, "a ${} has no name").With("write $${} for a plain ${}")
+				return nil, fault.New(fault.Invalid, "a ${} has no name").With("put one in, as ${node.name}, or write $${ for a plain ${")
 			}
 			rest = after
 		default:
@@ -76,7 +78,7 @@ func Fill(template string, values map[string]string) (string, error) {
 		}
 		value, ok := values[p.name]
 		if !ok {
-			return "", fault.New(fault.Invalid, "nothing is called ${%s}", p.name).
+			return "", fault.New(fault.Invalid, "nothing is called %q", "${"+document.Short(p.name)+"}").
 				With("the names here are %s", strings.Join(slices.Sorted(maps.Keys(values)), ", "))
 		}
 		b.WriteString(value)

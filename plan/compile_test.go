@@ -308,7 +308,7 @@ func TestCompileSettings(t *testing.T) {
 		{"a target with a line in it", map[string]string{"dir": "a\nb"}, "link d /opt/x ${settings.dir}", `resource "d": its target "a\nb" holds a control character`},
 		{"content too large", map[string]string{"dir": long}, "file d /opt/x ${settings.dir}.", `resource "d": its content has 65537 bytes, at most 65536 stand in a manifest; put it in a file of the repository and name that with "from"`},
 		{"no UTF-8", map[string]string{"dir": "\xff"}, "file d /opt/x ${settings.dir}", `resource "d": its content is not UTF-8`},
-		{"a name that there is not", map[string]string{"dir": "x"}, "file d /opt/x ${settings.no}", `resource "d": nothing is called ${settings.no}`},
+		{"a name that there is not", map[string]string{"dir": "x"}, "file d /opt/x ${settings.no}", `resource "d": nothing is called "${settings.no}"`},
 	} {
 		one := left(c.why)
 		one.name, one.facts = c.name, a(c.settings, c.resource)

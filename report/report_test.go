@@ -109,7 +109,7 @@ func TestEveryRuleOfAReport(t *testing.T) {
 		"error":            {`no space left on device`, strings.Repeat("x", 4097), `at resources[2].error: 4097 bytes; want at most 4096`},
 		"found":            {`mode 0600`, strings.Repeat("ü", 2049), `at resources[1].found: 4098 bytes; want at most 4096`},
 		"not UTF-8":        {`mode 0600`, "mode\xff", `the byte 0xff is not UTF-8`},
-		"surrogate":        {`mode 0600`, `\ud800`, `no JSON`},
+		"surrogate":        {`mode 0600`, `\ud800`, `half of a surrogate pair`},
 		"facts":            {`"hostname":"laptop"`, `"hostname":"` + strings.Repeat("x", 256) + `"`, `at facts.hostname: 256 bytes`},
 		"capabilities":     {`["systemd"]`, `[` + strings.Repeat(`"x",`, 256) + `"x"]`, `at facts.capabilities: 257 capabilities; want at most 256`},
 		"capability":       {`"systemd"`, `1`, `at facts.capabilities[0]: there is a number`},

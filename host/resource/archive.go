@@ -57,7 +57,7 @@ func (p *pass) unfold(ctx context.Context, it *item) error {
 		case archive.Link:
 			t.Target = e.Target
 		}
-		if why := reserved(t.Path); why != "" {
+		if why := declaration.ReservedPath(t.Path); why != "" {
 			return fault.New(fault.Denied, "its entry %q is %s", e.Path, why)
 		}
 		it.works = append(it.works, &work{want: t, entry: e})

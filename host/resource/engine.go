@@ -30,7 +30,7 @@ type Engine struct {
 
 // New is the engine on this tree, with what the record says of it.
 func New(sys *system.Root, k Keep, record keep.Record) *Engine {
-	sys.Guard(Reserved()...)
+	sys.Guard(declaration.Reserved()...)
 	return &Engine{sys: sys, keep: k, record: record, buffer: make([]byte, bufferSize), indexes: map[document.Digest]index{}}
 }
 

@@ -9,45 +9,6 @@ import (
 	"noxmesh/internal/fault"
 )
 
-// Reserved is the directories that no declaration reaches: the host's own, and the kernel's.
-func Reserved() []string {
-	return []string{"/var/lib/mesh-host", "/etc/mesh-host", "/proc", "/sys", "/dev"}
-}
-
-// own is the files by which the service manager starts the host.
-func own() []string {
-	return []string{"mesh-host.service", "mesh-host.service.d", "nox-mesh-host.service", "nox-mesh-host.service.d"}
-}
-
-// reserved is what stands against this path, without links, or "".
-func reserved(p string) string {
-	if p == "/" {
-		return "the root itself"
-	}
-	for _, r := range Reserved() {
-		if p == r || strings.HasPrefix(p, r+"/") {
-			return "the host's own or the kernel's"
-		}
-	}
-	for _, name := range own() {
-		if strings.Contains(p+"/", "/systemd/system/"+name+"/") {
-			return "the host's own service"
-		}
-	}
-	return ""
-}
-
-// covers reports whether a reserved directory lies below p. Nothing but a
-// directory may stand there.
-func covers(p string) bool {
-	for _, r := range Reserved() {
-		if strings.HasPrefix(r, p+"/") {
-			return true
-		}
-	}
-	return false
-}
-
 // Refuse is why this host will not have the declaration at all: a resource that
 // aims at what is reserved, also through links that stand on the machine, or
 // two with one path.
@@ -71,17 +32,17 @@ func refusePath(sys *system.Root, r declaration.Resource) error {
 	if !path.IsAbs(r.Path) || path.Clean(r.Path) != r.Path || strings.ContainsRune(r.Path, 0) {
 		return fault.New(fault.Denied, "resource %q: %q is not an absolute, clean path", r.ID, r.Path)
 	}
-	if why := reserved(r.Path); why != "" {
+	if why := declaration.ReservedPath(r.Path); why != "" {
 		return fault.New(fault.Denied, "resource %q: %q is %s", r.ID, r.Path, why)
 	}
-	if r.Type != declaration.Directory && r.Type != declaration.Archive && covers(r.Path) {
+	if r.Type != declaration.Directory && r.Type != declaration.Archive && declaration.CoversReserved(r.Path) {
 		return fault.New(fault.Denied, "resource %q: what is the host's own lies below %q", r.ID, r.Path)
 	}
 	real, err := realPath(sys, r.Path)
 	if err != nil {
 		return fault.Wrap(fault.Denied, system.Cause(err), "resource %q", r.ID)
 	}
-	if why := reserved(real); why != "" {
+	if why := declaration.ReservedPath(real); why != "" {
 		return fault.New(fault.Denied, "resource %q: %q leads to %q, which is %s", r.ID, r.Path, real, why)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 
+	"noxmesh/declaration"
 	"noxmesh/host/keep"
 	"noxmesh/host/system"
 	"noxmesh/internal/effect"
@@ -49,7 +50,7 @@ func at(sys *system.Root, p string) (place, error) {
 		return place{}, err
 	}
 	pl := place{dir, path.Base(p)}
-	if why := reserved(pl.real()); why != "" {
+	if why := declaration.ReservedPath(pl.real()); why != "" {
 		return place{}, fault.New(fault.Denied, "%q is %s", pl.real(), why)
 	}
 	return pl, nil

@@ -1,0 +1,44 @@
+package declaration
+
+import "strings"
+
+// Reserved is the directories that no declaration reaches: the host's own, and
+// the kernel's.
+func Reserved() []string {
+	return []string{"/var/lib/mesh-host", "/etc/mesh-host", "/proc", "/sys", "/dev"}
+}
+
+// own is the files by which the service manager starts the host.
+func own() []string {
+	return []string{"mesh-host.service", "mesh-host.service.d", "nox-mesh-host.service", "nox-mesh-host.service.d"}
+}
+
+// ReservedPath is what stands against this clean path, after "is", or "". What a
+// link on a machine makes of it, only that machine's host knows.
+func ReservedPath(p string) string {
+	if p == "/" {
+		return "the root itself"
+	}
+	for _, r := range Reserved() {
+		if p == r || strings.HasPrefix(p, r+"/") {
+			return "the host's own or the kernel's"
+		}
+	}
+	for _, name := range own() {
+		if strings.Contains(p+"/", "/systemd/system/"+name+"/") {
+			return "the host's own service"
+		}
+	}
+	return ""
+}
+
+// CoversReserved reports whether a reserved directory lies below p. Nothing but
+// a directory may stand there.
+func CoversReserved(p string) bool {
+	for _, r := range Reserved() {
+		if strings.HasPrefix(r, p+"/") {
+			return true
+		}
+	}
+	return false
+}
