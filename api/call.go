@@ -31,7 +31,7 @@ type Nothing struct{}
 func Table() []Row {
 	return []Row{
 		Version().Row, Status().Row, Plans().Row, Push().Row,
-		ModuleAdd().Row, Modules().Row, ModuleShow().Row, ModuleRemove().Row, ModuleLook().Row, ModulePolicy().Row, Declare().Row,
+		ModuleAdd().Row, Modules().Row, ModuleShow().Row, ModuleRemove().Row, ModuleLook().Row, ModuleHook().Row, ModulePolicy().Row, Declare().Row,
 		NodeAdd().Row, Nodes().Row, NodeShow().Row, NodeRemove().Row, Assign().Row, Unassign().Row,
 		Builds().Row, Log().Row,
 		BuilderAdd().Row, Builders().Row, BuilderRemove().Row,
@@ -79,9 +79,16 @@ func ModuleRemove() Call[ModuleIn, Nothing] {
 	return call[ModuleIn, Nothing]("module-remove", http.MethodDelete, "/v1/modules/{module}", identity.Operator, "Remove a module that is assigned nowhere.")
 }
 
-// ModuleLook looks at a module's source now.
-func ModuleLook() Call[ModuleIn, Nothing] {
-	return call[ModuleIn, Nothing]("module-look", http.MethodPost, "/v1/modules/{module}/look", identity.Operator, "Look at a module's source now.")
+// ModuleLook looks at a module's source now, and asks again for a build that was given up.
+func ModuleLook() Call[LookIn, LookOut] {
+	return call[LookIn, LookOut]("module-look", http.MethodPost, "/v1/modules/{module}/look", identity.Operator,
+		"Look at a module's source now, and ask again for a build of it that failed or was withdrawn where that is wanted.")
+}
+
+// ModuleHook is where a forge calls for a module, and with which secret.
+func ModuleHook() Call[ModuleIn, HookOut] {
+	return call[ModuleIn, HookOut]("module-hook", http.MethodPost, "/v1/modules/{module}/hook", identity.Operator,
+		"Where a forge's webhook calls for a module, and the secret that it signs with.")
 }
 
 // ModulePolicy says who declares a module's builds.
@@ -159,7 +166,8 @@ func Join() Call[JoinIn, JoinOut] {
 	return call[JoinIn, JoinOut]("join", http.MethodPost, "/v1/join", identity.Anyone, "Join with a token.")
 }
 
-// Hook is what a forge calls: it means "look now", and nothing in it is believed.
+// Hook is what a forge calls: it means "look now". Where the forge is behind what
+// it says there, signed, that is shown; nothing else in it is believed.
 func Hook() Call[HookIn, Nothing] {
-	return call[HookIn, Nothing]("hook", http.MethodPost, "/hooks/{module}", identity.Anyone, "Look at a module's source now; the body is not read.")
+	return call[HookIn, Nothing]("hook", http.MethodPost, "/hooks/{module}", identity.Anyone, "Look at a module's source now. The body is read only where it is signed: GitHub, GitLab, Gitea, Forgejo.")
 }

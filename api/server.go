@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"strings"
 
 	"noxmesh/document"
 	"noxmesh/identity"
@@ -99,9 +101,13 @@ func denied(row Row, who Who) error {
 }
 
 // read is the call's In from its path, its query, and its body where it has one.
-// A hook's body is never read: it could only say what the next look will find.
+// A hook's body is its own: see readHook.
 func read[In any](row Row, r *http.Request) (in In, err error) {
-	if hasBody(row.Method) && row.Name != "hook" {
+	if h, ok := any(&in).(*HookIn); ok {
+		readHook(h, r)
+		return in, fill(r, &in)
+	}
+	if hasBody(row.Method) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, int64(inLimits.Bytes)+1))
 		if err != nil {
 			return in, fault.Wrap(fault.Unavailable, err, "read the body of %s", row.Name)
@@ -113,6 +119,21 @@ func read[In any](row Row, r *http.Request) (in In, err error) {
 		}
 	}
 	return in, fill(r, &in)
+}
+
+// readHook reads a hook's body where somebody has signed it, and no further than
+// the limit. Whatever is wrong with it, the hook still means "look now".
+func readHook(in *HookIn, r *http.Request) {
+	h := r.Header
+	signature := cmp.Or(strings.TrimPrefix(h.Get("X-Hub-Signature-256"), "sha256="), h.Get("X-Forgejo-Signature"), h.Get("X-Gitea-Signature"))
+	token := h.Get("X-Gitlab-Token")
+	if signature == "" && token == "" {
+		return
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, int64(inLimits.Bytes)+1))
+	if err == nil && len(body) <= inLimits.Bytes {
+		in.Body, in.Signature, in.Token = body, signature, token
+	}
 }
 
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {

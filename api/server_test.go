@@ -58,6 +58,7 @@ func answerAll(s *Server, reached *atomic.Int64) {
 	handleZero(s, ModuleShow(), reached)
 	handleZero(s, ModuleRemove(), reached)
 	handleZero(s, ModuleLook(), reached)
+	handleZero(s, ModuleHook(), reached)
 	handleZero(s, ModulePolicy(), reached)
 	handleZero(s, Declare(), reached)
 	handleZero(s, NodeAdd(), reached)
@@ -165,7 +166,7 @@ func (b *countedBody) Read(p []byte) (int, error) {
 }
 
 // A hook means "look now": its body is not read, whatever is in it, and however much.
-func TestAHookIsNotRead(t *testing.T) {
+func TestAHookThatNobodySignedIsNotRead(t *testing.T) {
 	t.Parallel()
 	s := NewServer(func(*http.Request) (Who, error) { return Who{}, fault.New(fault.Denied, "nobody") }, slog.New(slog.DiscardHandler))
 	var module string
@@ -186,6 +187,43 @@ func TestAHookIsNotRead(t *testing.T) {
 		if w.Code != http.StatusOK || module != "site" {
 			t.Errorf("%.20q: %d, module %q", body, w.Code, module)
 		}
+	}
+}
+
+// What is signed is read, in whatever way a forge says so, and no further than
+// the limit: the rest of an endless body stays where it is.
+func TestASignedHookIsRead(t *testing.T) {
+	t.Parallel()
+	s := NewServer(func(*http.Request) (Who, error) { return Who{}, nil }, slog.New(slog.DiscardHandler))
+	var got HookIn
+	Handle(s, Hook(), func(_ context.Context, _ Who, in HookIn) (Nothing, error) {
+		got = in
+		return Nothing{}, nil
+	})
+	call := func(header, value string, body io.Reader) {
+		got = HookIn{}
+		r := httptest.NewRequest(http.MethodPost, "/hooks/site", body)
+		r.Header.Set(header, value)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != http.StatusOK || got.Module != "site" {
+			t.Errorf("%s: %d, %+v", header, w.Code, got)
+		}
+	}
+	for header, value := range map[string]string{"X-Hub-Signature-256": "sha256=ab", "X-Gitea-Signature": "ab", "X-Forgejo-Signature": "ab"} {
+		call(header, value, strings.NewReader("{}"))
+		if string(got.Body) != "{}" || got.Signature != "ab" || got.Token != "" {
+			t.Errorf("%s: %+v", header, got)
+		}
+	}
+	call("X-Gitlab-Token", "secret", strings.NewReader("{}"))
+	if string(got.Body) != "{}" || got.Token != "secret" {
+		t.Errorf("a token: %+v", got)
+	}
+	var endless countedBody
+	call("X-Gitea-Signature", "ab", &endless)
+	if got.Body != nil || endless.read.Load() > 4<<20 {
+		t.Errorf("%d bytes kept and %d read of an endless body", len(got.Body), endless.read.Load())
 	}
 }
 

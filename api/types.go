@@ -78,6 +78,7 @@ type ModuleOut struct {
 	Policy     string    `json:"policy"`
 	AddedBy    string    `json:"added_by"`
 	AddedAt    time.Time `json:"added_at"`
+	Already    bool      `json:"already,omitempty"` // it was there before it was added
 }
 
 // ModulesOut is every module.
@@ -288,7 +289,27 @@ type JoinIn = identity.JoinRequest
 // JoinOut is what it is told.
 type JoinOut = identity.JoinAnswer
 
-// HookIn names a module.
+// HookIn names a module. The rest is what a forge signed, believed by nobody yet.
 type HookIn struct {
+	Module    string `json:"-" path:"module"`
+	Body      []byte `json:"-"` // empty where nothing is signed, or where it is too big
+	Signature string `json:"-"` // the hexadecimal HMAC-SHA256 of Body
+	Token     string `json:"-"` // the secret itself, as GitLab sends it
+}
+
+// HookOut is what to give to a forge.
+type HookOut struct {
+	URL    string `json:"url"`
+	Secret string `json:"secret"`
+}
+
+// LookIn names a module to look at.
+type LookIn struct {
 	Module string `json:"-" path:"module"`
+	Again  bool   `json:"again,omitempty"` // ask again for a build that failed or was withdrawn
+}
+
+// LookOut is what the look led to at once.
+type LookOut struct {
+	Attempt int64 `json:"attempt,omitempty"` // the build that was asked for again
 }

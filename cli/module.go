@@ -12,7 +12,7 @@ import (
 )
 
 func (s *shell) module() *cobra.Command {
-	return group("module", "The modules: what is delivered", s.moduleAdd(), s.moduleList(), s.moduleShow(), s.moduleRemove())
+	return group("module", "The modules: what is delivered", s.moduleAdd(), s.moduleList(), s.moduleShow(), s.moduleLook(), s.moduleHook(), s.moduleRemove())
 }
 
 func (s *shell) moduleAdd() *cobra.Command {
@@ -36,22 +36,27 @@ controller's machine are read only where the controller was told so
 				return err
 			}
 			s.show(out, func() {
+				if out.Already {
+					s.out.Note("module %s was known before, just so; its source is being looked at", out.Module)
+					return
+				}
 				s.out.Note("module %s is known; its source is being looked at", out.Module)
 				s.out.Hint("mesh status %s", out.Module)
 			})
 			return nil
 		},
 	}
-	c.Flags().StringVar(&ref, "ref", "", "the `branch`, or a ref in full, as refs/tags/v1; the repository's default branch where it is not given")
+	c.Flags().StringVar(&ref, "ref", "", "the `branch`, or a ref in full, as refs/tags/v1, or a whole commit; the repository's default branch where it is not given")
 	c.Flags().StringVar(&folder, "dir", "", "the `folder` of the repository that the module is; its root where it is not given")
 	s.completes(c, "ref", oneOf())
 	s.completes(c, "dir", oneOf())
 	return printing[api.ModuleOut](c)
 }
 
-// fullRef is a branch's name in full: people write "main".
+// fullRef is a branch's name in full: people write "main". A whole commit is one.
 func fullRef(ref string) string {
-	if ref == "" || strings.HasPrefix(ref, "refs/") {
+	commit := (len(ref) == 40 || len(ref) == 64) && strings.Trim(ref, "0123456789abcdef") == ""
+	if ref == "" || commit || strings.HasPrefix(ref, "refs/") {
 		return ref
 	}
 	return "refs/heads/" + ref
@@ -140,6 +145,62 @@ func (s *shell) showWrite(w api.Write, now time.Time) {
 		line += ": " + w.Why
 	}
 	s.words("  ", line)
+}
+
+func (s *shell) moduleLook() *cobra.Command {
+	return printing[api.LookOut](&cobra.Command{
+		Use:   "look MODULE",
+		Short: "Look at a module's source now, and build again what was given up",
+		Long: `Look at a module's source now. A build of it that failed, or that was withdrawn
+because no builder brought it to an end, is asked for again at once.
+
+Nothing has to be looked at by hand: sources are looked at all the time.`,
+		Example:           "  mesh module look site",
+		Args:              arguments(1, 1),
+		ValidArgsFunction: each(s.moduleNames()),
+		RunE: func(c *cobra.Command, args []string) error {
+			out, err := ask(c.Context(), s, api.ModuleLook(), api.LookIn{Module: args[0], Again: true})
+			if err != nil {
+				return err
+			}
+			s.show(out, func() {
+				s.out.Note("the source of %s is being looked at", args[0])
+				if out.Attempt > 0 {
+					s.out.Note("its build is asked for again, attempt %d", out.Attempt)
+				}
+				s.out.Hint("mesh status %s", args[0])
+			})
+			return nil
+		},
+	})
+}
+
+func (s *shell) moduleHook() *cobra.Command {
+	return printing[api.HookOut](&cobra.Command{
+		Use:   "hook MODULE",
+		Short: "Where a forge's webhook calls for a module",
+		Long: `Where a forge's webhook calls for a module, and the secret that it signs with
+(GitHub, GitLab, Gitea, Forgejo). One webhook is enough for all the modules of a
+repository.
+
+A webhook makes the mesh look sooner; without one, nothing is missed. The secret
+may be left out: then the mesh looks all the same, and cannot say when a forge
+is behind its own webhook.`,
+		Example:           "  mesh module hook site",
+		Args:              arguments(1, 1),
+		ValidArgsFunction: each(s.moduleNames()),
+		RunE: func(c *cobra.Command, args []string) error {
+			out, err := ask(c.Context(), s, api.ModuleHook(), api.ModuleIn{Module: args[0]})
+			if err != nil {
+				return err
+			}
+			s.show(out, func() {
+				s.line("url    %s", out.URL)
+				s.line("secret %s", out.Secret)
+			})
+			return nil
+		},
+	})
 }
 
 func (s *shell) moduleRemove() *cobra.Command {

@@ -128,6 +128,9 @@ func (s *shell) lineColour(m status.Module) string {
 // fails is often what is waited for: then its words are said once.
 func (s *shell) showWaiting(m status.Module, now time.Time) {
 	said := ""
+	for _, n := range m.Source.Notices {
+		s.words("  since "+term.Ago(now.Sub(n.Since))+": ", n.Says)
+	}
 	for _, w := range m.Waiting {
 		said += w.For + "\n"
 		if w.Since.IsZero() {

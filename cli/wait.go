@@ -96,7 +96,7 @@ func (s *shell) waitFor(ctx context.Context, w waiting) error {
 // lookNow asks for a look at the module's source. A viewer may not, and waits
 // for the next.
 func (s *shell) lookNow(ctx context.Context, module string) error {
-	_, err := ask(ctx, s, api.ModuleLook(), api.ModuleIn{Module: module})
+	_, err := ask(ctx, s, api.ModuleLook(), api.LookIn{Module: module})
 	if fault.KindOf(err) == fault.Denied {
 		return nil
 	}

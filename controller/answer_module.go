@@ -2,8 +2,9 @@ package controller
 
 import (
 	"context"
+	"fmt"
+	"strconv"
 	"strings"
-	"time"
 
 	mesh "noxmesh"
 	"noxmesh/api"
@@ -24,7 +25,12 @@ func (c *Controller) answerModuleAdd(ctx context.Context, who api.Who, in api.Mo
 		return api.ModuleOut{}, err
 	}
 	var row deliverystore.ModuleRow
+	already := false
 	err := c.write(ctx, func(tx *db.Tx) (err error) {
+		row, err = deliverystore.Module(tx, in.Module)
+		if already = err == nil; already {
+			return sameModule(row.Module, m)
+		}
 		if err = deliverystore.AddModule(tx, m, who.Name, clock.Now()); err != nil {
 			return err
 		}
@@ -35,7 +41,37 @@ func (c *Controller) answerModuleAdd(ctx context.Context, who api.Who, in api.Mo
 		return api.ModuleOut{}, err
 	}
 	c.sources.Nudge(in.Module)
-	return moduleOut(row), nil
+	out := moduleOut(row)
+	out.Already = already
+	return out, nil
+}
+
+// sameModule refuses a module that is to be added though one of its name is there
+// and comes from elsewhere, and says what differs.
+func sameModule(is, wanted mesh.Module) error {
+	var differs []string
+	if !git.Same(is.Repository, wanted.Repository) {
+		differs = append(differs, fmt.Sprintf("its repository is %q, not %q", is.Repository, wanted.Repository))
+	}
+	for _, d := range []struct{ what, is, wanted, none string }{
+		{"ref", is.Ref, wanted.Ref, "the default branch"}, {"folder", is.Folder, wanted.Folder, "the root"},
+	} {
+		if d.is != d.wanted {
+			differs = append(differs, fmt.Sprintf("its %s is %s, not %s", d.what, quotedOr(d.is, d.none), quotedOr(d.wanted, d.none)))
+		}
+	}
+	if len(differs) == 0 {
+		return nil
+	}
+	return fault.New(fault.Conflict, "there is a module %q already: %s", is.Name, strings.Join(differs, "; ")).
+		With("mesh module remove %s takes it out of the mesh; or give this one another name", is.Name)
+}
+
+func quotedOr(s, none string) string {
+	if s == "" {
+		return none
+	}
+	return strconv.Quote(s)
 }
 
 // checkModule refuses a place that the mesh would never read, before it is recorded.
@@ -123,44 +159,34 @@ func (c *Controller) answerModuleRemove(ctx context.Context, _ api.Who, in api.M
 			With("mesh unassign it, or what requires it, first; that also removes what it put there")
 	}
 	err = c.write(ctx, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, in.Module) })
+	c.hooks.forget(in.Module)
 	c.declares.NudgeAll()
 	return api.Nothing{}, err
 }
 
-func (c *Controller) answerLook(ctx context.Context, _ api.Who, in api.ModuleIn) (api.Nothing, error) {
+// answerLook looks at a module now, whatever it was backing off from. Where that
+// is asked for, a build that failed or was given up is asked for again.
+func (c *Controller) answerLook(ctx context.Context, _ api.Who, in api.LookIn) (out api.LookOut, err error) {
 	v, err := c.look(ctx)
 	if err != nil {
-		return api.Nothing{}, err
+		return out, err
 	}
-	if _, err := v.module(in.Module); err != nil {
-		return api.Nothing{}, err
+	m, err := v.module(in.Module)
+	if err != nil {
+		return out, err
+	}
+	if in.Again {
+		f := v.facts(m)
+		if a := delivery.AskAgain(f); a != nil {
+			if err := c.ask(ctx, m, f, *a); err != nil {
+				return out, err
+			}
+			out.Attempt = a.Attempt
+		}
 	}
 	c.sources.Forgive(in.Module)
-	c.sources.Nudge(in.Module)
-	return api.Nothing{}, nil
-}
-
-// hookGap is between two looks that hooks ask for: whoever can reach the port can
-// call them, and each look asks a forge.
-const hookGap = 2 * time.Second
-
-// answerHook is what a forge calls. Nothing in it is believed, so that nobody
-// learns from the answer whether there is such a module. However many come, one
-// look begins, and one more after it for those that came meanwhile.
-func (c *Controller) answerHook(_ context.Context, _ api.Who, in api.HookIn) (api.Nothing, error) {
-	at, known := c.looked.Load(in.Module)
-	if !known {
-		return api.Nothing{}, nil
-	}
-	if _, waits := c.hooked.LoadOrStore(in.Module, true); waits {
-		return api.Nothing{}, nil
-	}
-	last, _ := at.(time.Time)
-	time.AfterFunc(hookGap-time.Since(last), func() {
-		c.hooked.Delete(in.Module)
-		c.sources.Nudge(in.Module)
-	})
-	return api.Nothing{}, nil
+	c.builds.Forgive(in.Module)
+	return out, nil
 }
 
 func (c *Controller) answerPolicy(ctx context.Context, who api.Who, in api.PolicyIn) (api.ModuleOut, error) {

@@ -46,7 +46,7 @@ type Controller struct {
 	outbox   outbox
 	heard    heard
 	looked   sync.Map // module: time of the last look
-	hooked   sync.Map // module: a hook's look is to begin
+	hooks    *hooks
 	unwell   unwell
 	troubles sync.Map // key: the loops' troubles as of now, which the record may not have
 	work     *bell    // there may be work to give
@@ -57,7 +57,7 @@ type Controller struct {
 func newController(cfg Config) *Controller {
 	return &Controller{
 		cfg: cfg, log: cfg.Log, work: newBell(), receipts: newBell(),
-		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]bool{}},
+		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]bool{}}, hooks: newHooks(),
 	}
 }
 

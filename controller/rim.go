@@ -27,6 +27,9 @@ type Forge interface {
 	// Look finds what is at a place; known is the commit that need not be read
 	// again. Called side by side for several modules, never for one.
 	Look(ctx context.Context, p git.Place, known string) (git.Found, error)
+	// Descends finds how a commit stands to the one that stood in its place
+	// before. Called as Look is; what it finds is shown, and decides nothing.
+	Descends(ctx context.Context, p git.Place, commit, from string) (git.Descent, error)
 }
 
 // Bus is the mesh's own connection to the broker.

@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	mesh "noxmesh"
 	"noxmesh/delivery/source"
@@ -35,30 +37,79 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 		return loop.Result{}, err
 	}
 	now := clock.Now()
+	c.hooks.looking(name, git.Key(m.Repository), now) // a hook that comes from here on means one more look
+	said := c.hooks.saidOf(name)
 	next := source.Look(was, c.see(ctx, m.Module, was), now)
 	next.Module = name
+	for _, p := range said {
+		next = source.Heed(next, p, now)
+	}
 	if ctx.Err() != nil {
 		return loop.Result{}, ctx.Err()
 	}
-	if moved(was, next) {
-		if err := c.write(ctx, func(tx *db.Tx) error { return deliverystore.SaveSource(tx, next) }); err != nil {
-			return loop.Result{}, err
-		}
-		c.log.Info("source", "module", name, "state", next.State.String(), "commit", next.Commit, "why", next.Why)
-		c.builds.Nudge(name)
-		c.declares.NudgeAll() // what it requires may decide what belongs on a node
+	if err := c.saveSource(ctx, was, next); err != nil {
+		return loop.Result{}, err
 	}
+	c.hooks.heeded(name, len(said))
 	c.looked.Store(name, now) // after the record: a fresh look is of what it found
+	if next, err = c.judge(ctx, m.Module, next); err != nil {
+		return loop.Result{}, err
+	}
 	if next.State != source.Read {
 		return loop.Result{}, fault.New(kindOf(next.State), "source of %q: %s: %s", name, next.State, next.Why)
 	}
-	return loop.Result{}, nil
+	_, behind := next.Behind()
+	return loop.Result{After: c.hooks.patience(name, behind)}, nil
+}
+
+// saveSource records what is known of a source where there is something to
+// record, and lets what depends on it be compared.
+func (c *Controller) saveSource(ctx context.Context, was, next source.Source) error {
+	if !moved(was, next) {
+		return nil
+	}
+	if err := c.write(ctx, func(tx *db.Tx) error { return deliverystore.SaveSource(tx, next) }); err != nil {
+		return err
+	}
+	c.log.Info("source", "module", next.Module, "state", next.State.String(), "commit", next.Commit, "why", next.Why)
+	c.builds.Nudge(next.Module)
+	c.declares.NudgeAll() // what it requires may decide what belongs on a node
+	return nil
+}
+
+// judge finds out whether the newest commit comes after the one before, once it
+// has gone on its way. A forge that does not say is asked at the next look.
+func (c *Controller) judge(ctx context.Context, m mesh.Module, s source.Source) (source.Source, error) {
+	from, to, is := s.Unjudged()
+	if !is || s.State != source.Read {
+		return s, nil
+	}
+	d, err := c.git.Descends(ctx, git.Place{URL: m.Repository, Ref: s.Ref, Folder: m.Folder}, to, from)
+	if fault.KindOf(err) == fault.Unavailable || ctx.Err() != nil {
+		c.log.Debug("what came before a commit is not known yet", "module", m.Name, "commit", to, "error", err)
+		return s, nil
+	}
+	next := source.Judged(s, kindOfDescent(d))
+	return next, c.saveSource(ctx, s, next)
+}
+
+func kindOfDescent(d git.Descent) source.Kind {
+	switch d {
+	case git.Rewritten:
+		return source.Rewritten
+	case git.Unrelated:
+		return source.Unrelated
+	case git.FarApart:
+		return source.FarApart
+	case git.Forward:
+	}
+	return ""
 }
 
 // kindOf says whether to back off. Where the forge has answered and what is there
 // is wrong, only a change can mend it, and that goes out within one look.
 func kindOf(s source.State) fault.Kind {
-	if s == source.Unreachable || s == source.Denied {
+	if s == source.Unreachable || s == source.Denied || s == source.Refused {
 		return fault.Unavailable
 	}
 	return fault.Invalid
@@ -67,7 +118,10 @@ func kindOf(s source.State) fault.Kind {
 // moved reports whether there is anything to record: the time of a look is not.
 func moved(was, next source.Source) bool {
 	return was.Commit != next.Commit || was.Tree != next.Tree || was.Ref != next.Ref || was.State != next.State ||
-		was.Why != next.Why || was.Head != next.Head || !was.Since.Equal(next.Since)
+		was.Why != next.Why || was.Head != next.Head || !was.Since.Equal(next.Since) ||
+		!slices.EqualFunc(was.Notices, next.Notices, func(a, b source.Notice) bool {
+			return a.Since.Equal(b.Since) && a.String() == b.String() && a.Kind == b.Kind
+		})
 }
 
 // see is what the rim finds of a module's source.
@@ -81,7 +135,10 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 	case found.Unchanged:
 		return seen
 	case found.Manifest == nil:
-		seen.State, seen.Why = source.NoManifest, found.Why
+		seen.State, seen.Why = stateInPlace(found.Cause), found.Why
+		return seen
+	case bytes.HasPrefix(found.Manifest, []byte(lfsPointer)):
+		seen.State, seen.Why = source.BadManifest, "it is a pointer of Git LFS, and what it points to is not in the repository: commit the file itself"
 		return seen
 	}
 	if seen.Manifest, err = manifest.DecodeSource(manifest.Name, found.Manifest); err != nil {
@@ -93,6 +150,22 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 		seen.Why = fmt.Sprintf("its manifest is that of %q", seen.Manifest.Module)
 	}
 	return seen
+}
+
+// lfsPointer is how a file begins that Git LFS keeps elsewhere.
+const lfsPointer = "version https://git-lfs.github.com/spec/"
+
+// stateInPlace is the state of a commit that has something else in the manifest's place.
+func stateInPlace(c git.Cause) source.State {
+	switch c {
+	case git.NoFolder:
+		return source.NoFolder
+	case git.NotFile:
+		return source.NotFile
+	case git.TooBig:
+		return source.BadManifest
+	}
+	return source.NoManifest
 }
 
 // stateOf is the named state that a failed look is.
@@ -109,8 +182,11 @@ func stateOf(err error) source.State {
 			return row.state
 		}
 	}
-	if fault.KindOf(err) == fault.Denied {
+	switch fault.KindOf(err) {
+	case fault.Denied:
 		return source.Denied
+	case fault.Invalid:
+		return source.Refused
 	}
 	return source.Unreachable
 }

@@ -35,6 +35,7 @@ func (c *Controller) handlers() *api.Server {
 	api.Handle(s, api.ModuleShow(), c.answerModule)
 	api.Handle(s, api.ModuleRemove(), c.answerModuleRemove)
 	api.Handle(s, api.ModuleLook(), c.answerLook)
+	api.Handle(s, api.ModuleHook(), c.answerModuleHook)
 	api.Handle(s, api.ModulePolicy(), c.answerPolicy)
 	api.Handle(s, api.Declare(), c.answerDeclare)
 	api.Handle(s, api.NodeAdd(), c.answerNodeAdd)

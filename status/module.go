@@ -50,7 +50,13 @@ func sourceOf(d delivery.Facts) Source {
 	if since.IsZero() {
 		since = d.AddedAt
 	}
-	return Source{s.Ref, s.Commit, s.State.String(), s.Why, since, s.LookedAt}
+	out := Source{Ref: s.Ref, Commit: s.Commit, State: s.State.String(), Why: s.Why, Since: since, LookedAt: s.LookedAt}
+	for _, n := range s.Notices {
+		if says := n.String(); says != "" {
+			out.Notices = append(out.Notices, Notice{string(n.Kind), says, n.Since})
+		}
+	}
+	return out
 }
 
 // lineBuild is the build that the line is about: the current one, or else the newest.

@@ -53,6 +53,15 @@ type Source struct {
 	Why      string    `json:"why,omitempty"`
 	Since    time.Time `json:"since,omitzero"`
 	LookedAt time.Time `json:"looked_at,omitzero"`
+	Notices  []Notice  `json:"notices,omitempty"`
+}
+
+// Notice is one thing that is odd about where a source stands, and keeps nothing
+// from being delivered.
+type Notice struct {
+	Kind  string    `json:"kind"`
+	Says  string    `json:"says"`
+	Since time.Time `json:"since"`
 }
 
 // Built is a build.

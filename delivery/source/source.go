@@ -21,6 +21,7 @@ type Source struct {
 	State    State
 	Why      string    // every state but Read
 	Since    time.Time // since when it has been in State
+	Notices  []Notice  // what is odd about where it stands, beside State; by kind, each once
 }
 
 // Seen is what one look found. Where State is Read, the rest of it says what
@@ -52,6 +53,7 @@ func (s Source) Known() string {
 func Look(previous Source, seen Seen, now time.Time) Source {
 	next := previous
 	next.LookedAt = now
+	next.Notices = noticed(previous, seen, now)
 	if seen.Same {
 		return next.stayed(seen, now)
 	}

@@ -12,7 +12,10 @@ const (
 	Gone        State = "gone"         // there is no such repository
 	Empty       State = "empty"        // the repository has no commit
 	NoRef       State = "no-ref"       // the branch or tag is not there
+	Refused     State = "refused"      // the forge gave what no git should accept, is damaged, or too big
+	NoFolder    State = "no-folder"    // the commit has no such folder
 	NoManifest  State = "no-manifest"  // the commit has no module.json where the module should be
+	NotFile     State = "not-file"     // the commit's module.json is a link, a folder or a submodule
 	BadManifest State = "bad-manifest" // the commit's module.json is refused
 	WrongModule State = "wrong-module" // the commit's module.json is another module's
 )
@@ -20,8 +23,8 @@ const (
 // States is every state there is.
 func States() []State {
 	return []State{
-		NeverLooked, Read, Unreachable, Denied, Gone, Empty, NoRef,
-		NoManifest, BadManifest, WrongModule,
+		NeverLooked, Read, Unreachable, Denied, Gone, Empty, NoRef, Refused,
+		NoFolder, NoManifest, NotFile, BadManifest, WrongModule,
 	}
 }
 
@@ -52,8 +55,14 @@ func (s State) String() string {
 		return "the repository is empty"
 	case NoRef:
 		return "no such branch or tag"
+	case Refused:
+		return "the repository is refused"
+	case NoFolder:
+		return "no such folder"
 	case NoManifest:
 		return "no module.json"
+	case NotFile:
+		return "module.json is not a regular file"
 	case BadManifest:
 		return "module.json is refused"
 	case WrongModule:
@@ -66,9 +75,9 @@ func (s State) String() string {
 // seen: looking at that commit again can only give it again.
 func (s State) aboutCommit() bool {
 	switch s {
-	case Read, NoManifest, BadManifest, WrongModule:
+	case Read, NoFolder, NoManifest, NotFile, BadManifest, WrongModule:
 		return true
-	case NeverLooked, Unreachable, Denied, Gone, Empty, NoRef:
+	case NeverLooked, Unreachable, Denied, Gone, Empty, NoRef, Refused:
 		return false
 	}
 	return false

@@ -62,6 +62,7 @@ func TestSources(t *testing.T) {
 		want := source.Source{
 			Module: "web", Ref: "refs/heads/main", Commit: "c1", Tree: "t1", Head: "c2", LookedAt: t0(), MovedAt: t0().Add(-time.Hour),
 			State: source.BadManifest, Why: "line 3: \x1b[31m", Since: t0(),
+			Notices: []source.Notice{{Kind: source.Renamed, From: "refs/heads/a", To: "refs/heads/b", Since: t0()}},
 			Manifest: manifest.Source{
 				Module: "web", Requires: []string{"dns"},
 				Resources: []manifest.Resource{{ID: "f", Type: "file", Path: "/etc/f", Content: &content}},

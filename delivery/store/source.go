@@ -6,18 +6,40 @@ import (
 	"noxmesh/manifest"
 )
 
-const sourceColumns = `module, ref, commit_hash, tree, manifest, head, looked_at, moved_at, state, why, since`
+const sourceColumns = `module, ref, commit_hash, tree, manifest, head, looked_at, moved_at, state, why, since, notices`
 
 func scanSource(r db.Row) (s source.Source, err error) {
 	var looked, moved, since int64
-	var text, state string
-	if err = r.Scan(&s.Module, &s.Ref, &s.Commit, &s.Tree, &text, &s.Head, &looked, &moved, &state, &s.Why, &since); err != nil {
+	var text, state, notices string
+	if err = r.Scan(&s.Module, &s.Ref, &s.Commit, &s.Tree, &text, &s.Head, &looked, &moved, &state, &s.Why, &since, &notices); err != nil {
 		return s, err
 	}
 	s.State, _ = source.ParseState(state)
 	s.LookedAt, s.MovedAt, s.Since = db.Time(looked), db.Time(moved), db.Time(since)
-	s.Manifest, err = db.FromJSON[manifest.Source]("the source manifest of "+s.Module, text)
+	if s.Manifest, err = db.FromJSON[manifest.Source]("the source manifest of "+s.Module, text); err != nil {
+		return s, err
+	}
+	kept, err := db.FromJSON[[]notice]("the notices of "+s.Module, notices)
+	for _, n := range kept {
+		s.Notices = append(s.Notices, source.Notice{Kind: source.Kind(n.Kind), From: n.From, To: n.To, Since: db.Time(n.Since)})
+	}
 	return s, err
+}
+
+// notice is a source's notice as it is kept.
+type notice struct {
+	Kind  string `json:"kind"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+	Since int64  `json:"since"`
+}
+
+func noticesJSON(ns []source.Notice) (string, error) {
+	kept := make([]notice, 0, len(ns))
+	for _, n := range ns {
+		kept = append(kept, notice{string(n.Kind), n.From, n.To, db.Millis(n.Since)})
+	}
+	return db.JSON(kept)
 }
 
 // SaveSource records what is known of a module's source. A module that was
@@ -31,11 +53,15 @@ func SaveSource(tx *db.Tx, s source.Source) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(`INSERT INTO source (`+sourceColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+	notices, err := noticesJSON(s.Notices)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO source (`+sourceColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (module) DO UPDATE SET ref = excluded.ref, commit_hash = excluded.commit_hash, tree = excluded.tree,
 		manifest = excluded.manifest, head = excluded.head, looked_at = excluded.looked_at, moved_at = excluded.moved_at,
-		state = excluded.state, why = excluded.why, since = excluded.since`,
-		s.Module, s.Ref, s.Commit, s.Tree, text, s.Head, db.Millis(s.LookedAt), db.Millis(s.MovedAt), string(s.State), s.Why, db.Millis(s.Since))
+		state = excluded.state, why = excluded.why, since = excluded.since, notices = excluded.notices`,
+		s.Module, s.Ref, s.Commit, s.Tree, text, s.Head, db.Millis(s.LookedAt), db.Millis(s.MovedAt), string(s.State), s.Why, db.Millis(s.Since), notices)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,11 +13,22 @@ import (
 	"noxmesh/internal/fault"
 )
 
+// newer is the migrations that a later version has: this one's, already done, and one more.
 func newer(statement string) fstest.MapFS {
-	return fstest.MapFS{
-		"0001_record.sql": {Data: []byte("-- +goose Up\nCREATE TABLE never (a bigint);\n")},
-		"0002_next.sql":   {Data: []byte("-- +goose Up\nCREATE TABLE next (a bigint);\n" + statement)},
+	files := fstest.MapFS{fmt.Sprintf("%04d_next.sql", schema()+1): {Data: []byte("-- +goose Up\nCREATE TABLE next (a bigint);\n" + statement)}}
+	for n := range schema() {
+		files[fmt.Sprintf("%04d_done.sql", n+1)] = &fstest.MapFile{Data: []byte("-- +goose Up\nCREATE TABLE never (a bigint);\n")}
 	}
+	return files
+}
+
+// schema is the newest schema that this program knows.
+func schema() int {
+	files, err := migrations.ReadDir("migrations")
+	if err != nil {
+		return 0
+	}
+	return len(files)
 }
 
 func start(t *testing.T, path string) *DB {
@@ -57,7 +69,7 @@ func TestANewerSchemaBeginsWithACheckedBackup(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "record.db")
 	d := start(t, path)
-	backup := path + ".schema-1"
+	backup := fmt.Sprintf("%s.schema-%d", path, schema())
 	if _, err := os.Stat(backup); err == nil {
 		t.Fatal("a backup was made of a record that had just begun")
 	}
@@ -82,7 +94,7 @@ func TestANewerSchemaBeginsWithACheckedBackup(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(t.Context(), "sqlite:"+path) // this program knows schema 1 alone
+	_, err = Open(t.Context(), "sqlite:"+path) // this program does not know the next
 	if fault.KindOf(err) != fault.Conflict || fault.HintOf(err) == "" {
 		t.Errorf("a record of a newer version: %v", err)
 	}

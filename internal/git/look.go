@@ -24,6 +24,7 @@ type Found struct {
 	Tree      string // of the folder
 	Manifest  []byte // the bytes of the folder's module.json; nil where there is none to read, and then Why
 	Why       string // what is in the manifest's place
+	Cause     Cause  // of Why: NoFolder, NoFile, NotFile or TooBig
 	Unchanged bool   // the ref is at the known commit, and nothing else was read
 }
 
@@ -65,7 +66,7 @@ func (g *Git) look(ctx context.Context, p Place, known string) (Found, error) {
 	}
 	var c Cause
 	if errors.As(err, &c) {
-		found.Manifest, found.Why = nil, err.Error()
+		found.Manifest, found.Why, found.Cause = nil, err.Error(), c
 		return found, nil
 	}
 	if err == nil && found.Manifest == nil {

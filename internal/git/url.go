@@ -70,23 +70,6 @@ func refuse(address, why string, args ...any) *fault.Error {
 	return fault.New(fault.Invalid, "repository %q: "+why, append([]any{redact(address)}, args...)...)
 }
 
-// redact is the address without a password that stands in it, or a token in a
-// user's place. An ssh user is no secret.
-func redact(address string) string {
-	scheme, rest, ok := strings.Cut(address, "://")
-	if !ok {
-		return address
-	}
-	authority, tail := rest, ""
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		authority, tail = rest[:i], rest[i:]
-	}
-	if i := strings.LastIndex(authority, "@"); i >= 0 && (scheme != "ssh" || strings.Contains(authority[:i], ":")) {
-		authority = "***" + authority[i:]
-	}
-	return scheme + "://" + authority + tail
-}
-
 // checkText refuses what must not stand in any address, whatever its form.
 func checkText(address string) error {
 	switch {

@@ -1,0 +1,177 @@
+package controller
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"noxmesh/api"
+	"noxmesh/delivery/source"
+	"noxmesh/internal/clock"
+)
+
+// hookGap is between two looks at one repository that hooks ask for: whoever can
+// reach the port can call them, and each look asks a forge.
+const hookGap = 2 * time.Second
+
+// hooks is what forges have called for. It is memory only: what is lost with it
+// is found by the next look.
+type hooks struct {
+	mu      sync.Mutex // guards what follows
+	of      map[string]string
+	began   map[string]time.Time // by repository: when the last look at it began
+	waiting map[string]bool      // by repository: a look that hooks asked for is to begin
+	said    map[string][]source.Push
+	tries   map[string]int // by module: looks since the forge is behind its webhook
+}
+
+func newHooks() *hooks {
+	return &hooks{of: map[string]string{}, began: map[string]time.Time{}, waiting: map[string]bool{}, said: map[string][]source.Push{}, tries: map[string]int{}}
+}
+
+// looking notes that a look at a module begins, and which repository that is.
+func (h *hooks) looking(module, repository string, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.of[module], h.began[repository] = repository, now
+}
+
+// forget is a module that is gone.
+func (h *hooks) forget(module string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.of, module)
+	delete(h.said, module)
+	delete(h.tries, module)
+}
+
+// mostSaid is how many pushes of one module are kept until the next look.
+const mostSaid = 16
+
+// hear keeps what a hook says of every module of its repository.
+func (h *hooks) hear(module string, p source.Push) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for m, repository := range h.of {
+		if repository == h.of[module] && len(h.said[m]) < mostSaid {
+			h.said[m] = append(h.said[m], p)
+		}
+	}
+}
+
+// saidOf is what hooks have said of a module since it was last heeded.
+func (h *hooks) saidOf(module string) []source.Push {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.said[module]
+}
+
+// heeded forgets the first n that were said.
+func (h *hooks) heeded(module string, n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.said[module] = h.said[module][min(n, len(h.said[module])):]; len(h.said[module]) == 0 {
+		delete(h.said, module)
+	}
+}
+
+// ask reports how long a look that a hook asks for has to wait, and false where
+// one waits already or nobody knows the module.
+func (h *hooks) ask(module string, now time.Time) (repository string, wait time.Duration, is bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	repository, known := h.of[module]
+	if !known || h.waiting[repository] {
+		return "", 0, false
+	}
+	h.waiting[repository] = true
+	return repository, max(0, hookGap-now.Sub(h.began[repository])), true
+}
+
+// begin ends the wait, and is the modules to look at.
+func (h *hooks) begin(repository string) (modules []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.waiting, repository)
+	for m, r := range h.of {
+		if r == repository {
+			modules = append(modules, m)
+		}
+	}
+	return modules
+}
+
+// mostPatience is how many looks follow soon, each twice as late as the one
+// before, when a forge is behind its own webhook. Afterwards it is looked at as always.
+const mostPatience = 6
+
+func (h *hooks) patience(module string, behind bool) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !behind {
+		delete(h.tries, module)
+		return 0
+	}
+	if h.tries[module]++; h.tries[module] > mostPatience {
+		return 0
+	}
+	return hookGap << (h.tries[module] - 1)
+}
+
+// answerHook is what a forge calls. It means "look now", at every module of that
+// repository; nobody learns from the answer whether there is such a module, or
+// whether what they signed was signed right. However many come, one look
+// begins, and one more after it for those that came meanwhile.
+func (c *Controller) answerHook(_ context.Context, _ api.Who, in api.HookIn) (api.Nothing, error) {
+	if c.signed(in) {
+		if p, ok := source.ParsePush(in.Body); ok {
+			c.hooks.hear(in.Module, p)
+		}
+	}
+	repository, wait, is := c.hooks.ask(in.Module, clock.Now())
+	if !is {
+		return api.Nothing{}, nil
+	}
+	time.AfterFunc(wait, func() {
+		for _, m := range c.hooks.begin(repository) {
+			c.sources.Nudge(m)
+		}
+	})
+	return api.Nothing{}, nil
+}
+
+// signed reports whether the hook was signed with the module's secret.
+func (c *Controller) signed(in api.HookIn) bool {
+	if len(in.Body) == 0 {
+		return false
+	}
+	secret := c.hookSecret(in.Module)
+	if in.Token != "" {
+		return hmac.Equal([]byte(in.Token), []byte(secret))
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(in.Body)
+	return hmac.Equal([]byte(in.Signature), []byte(hex.EncodeToString(mac.Sum(nil))))
+}
+
+// hookSecret is what a forge signs its webhook for a module with. It is made of
+// the mesh's own key, and stands nowhere.
+func (c *Controller) hookSecret(module string) string {
+	mac := hmac.New(sha256.New, c.keys.declare.Seed())
+	mac.Write([]byte("webhook of module " + module))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+func (c *Controller) answerModuleHook(ctx context.Context, _ api.Who, in api.ModuleIn) (api.HookOut, error) {
+	v, err := c.look(ctx)
+	if err != nil {
+		return api.HookOut{}, err
+	}
+	if _, err := v.module(in.Module); err != nil {
+		return api.HookOut{}, err
+	}
+	return api.HookOut{URL: c.at.API + "/hooks/" + in.Module, Secret: c.hookSecret(in.Module)}, nil
+}
