@@ -3,6 +3,7 @@ package keep
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -29,7 +30,7 @@ const (
 
 // Folder is the state of one host, held by one process.
 type Folder struct {
-	root *os.Root
+	root *system.Dir
 	name string // in the real file system, for people
 	lock *os.File
 }
@@ -42,7 +43,8 @@ func Open(sys *system.Root) (*Folder, error) {
 		return nil, err
 	}
 	if err := f.take(); err != nil {
-		return nil, errors.Join(err, f.root.Close())
+		f.root.Close()
+		return nil, err
 	}
 	f.hold()
 	return f, nil
@@ -119,14 +121,14 @@ func openToAll(d *system.Dir, name string) error {
 }
 
 func (f *Folder) take() error {
-	lock, err := f.root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
+	lock, err := f.root.Open(lockFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, system.Cause(err), "open the lock in %q", f.name)
 	}
 	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
-		held, _ := f.root.ReadFile(lockFile) // only for the words
-		_ = lock.Close()                     // nothing was written
+		held, _ := io.ReadAll(lock) // only for the words
+		_ = lock.Close()            // nothing was written
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			return fault.Wrap(fault.Unavailable, err, "lock %q", f.name)
 		}
@@ -147,18 +149,19 @@ func (f *Folder) take() error {
 
 // Close gives the state back.
 func (f *Folder) Close() error {
-	err := f.root.Close()
+	f.root.Close()
+	var err error
 	if f.lock != nil {
 		// Said, and not left to the last descriptor: a process that is just being
 		// started holds a copy of each.
-		err = errors.Join(err, syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN), f.lock.Close())
+		err = errors.Join(syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN), f.lock.Close())
 	}
 	return err
 }
 
 // Running reports whether another process holds the state, and its id in words.
 func (f *Folder) Running() (pid string, running bool) {
-	lock, err := f.root.Open(lockFile)
+	lock, err := f.root.Open(lockFile, os.O_RDONLY)
 	if err != nil {
 		return "", false
 	}
@@ -166,7 +169,7 @@ func (f *Folder) Running() (pid string, running bool) {
 	if syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == nil {
 		return "", false
 	}
-	b, err := f.root.ReadFile(lockFile)
+	b, err := io.ReadAll(lock)
 	if err != nil {
 		return "", true
 	}
@@ -179,11 +182,16 @@ func (f *Folder) Name() string { return f.name }
 // hold keeps room for the day when the disk is full. It is no fault where there
 // is none to keep: then there was nothing to lose.
 func (f *Folder) hold() {
-	if info, err := f.root.Stat(reserveFile); err == nil && info.Size() == reserveSize {
+	if info, err := f.root.Lstat(reserveFile); err == nil && info.Size == reserveSize {
 		return
 	}
 	_ = effect.Do("keep.reserve.make", func() error {
-		return f.root.WriteFile(reserveFile, make([]byte, reserveSize), 0o600)
+		file, err := f.root.Open(reserveFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+		if err != nil {
+			return err
+		}
+		_, err = file.Write(make([]byte, reserveSize))
+		return errors.Join(err, file.Close())
 	})
 }
 
@@ -212,11 +220,11 @@ func (f *Folder) replace(name string, body []byte) error {
 	if err := effect.Do("keep.file.commit", func() error { return f.root.Rename(temp, name) }); err != nil {
 		return err
 	}
-	return effect.Do("keep.file.seal", f.seal)
+	return effect.Do("keep.file.seal", f.root.Sync)
 }
 
 func (f *Folder) stage(temp string, body []byte) (err error) {
-	file, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := f.root.Open(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
@@ -234,14 +242,6 @@ func (f *Folder) stage(temp string, body []byte) (err error) {
 	return file.Sync()
 }
 
-func (f *Folder) seal() error {
-	dir, err := f.root.Open(".")
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
-
 func (f *Folder) remove(name string) error {
 	err := effect.Do("keep.file.remove", func() error { return f.root.Remove(name) })
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -252,7 +252,7 @@ func (f *Folder) remove(name string) error {
 
 // read is a file's body, or fault.NotFound where there is no such file yet.
 func (f *Folder) read(name string) ([]byte, error) {
-	b, err := f.root.ReadFile(name)
+	b, err := f.load(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fault.New(fault.NotFound, "there is no %q", f.name+"/"+name)
 	}
@@ -264,6 +264,15 @@ func (f *Folder) read(name string) ([]byte, error) {
 		return nil, f.damaged(name, errors.New("its digest is not that of its content"))
 	}
 	return []byte(body), nil
+}
+
+func (f *Folder) load(name string) ([]byte, error) {
+	file, err := f.root.Open(name, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(file)
 }
 
 func header(body []byte) string { return fmt.Sprintf("mesh-host 1 %s\n", document.Sum(body)) }

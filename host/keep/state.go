@@ -5,6 +5,7 @@ import (
 
 	"noxmesh/declaration"
 	"noxmesh/document"
+	"noxmesh/host/system"
 	"noxmesh/internal/fault"
 	"noxmesh/link"
 	"noxmesh/report"
@@ -123,14 +124,9 @@ func (f *Folder) KeepIndexes(digests []document.Digest) error {
 	for _, d := range digests {
 		keep[indexPrefix+d.Hex()] = true
 	}
-	dir, err := f.root.Open(".")
+	names, err := f.root.Own()
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "list %q", f.name)
-	}
-	names, err := dir.Readdirnames(-1)
-	_ = dir.Close() // only read
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "list %q", f.name)
+		return fault.Wrap(fault.Unavailable, system.Cause(err), "list %q", f.name)
 	}
 	for _, name := range names {
 		if strings.HasPrefix(name, indexPrefix) && !keep[name] {

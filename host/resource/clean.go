@@ -150,7 +150,7 @@ func placed(e keep.Entry) keep.Thing {
 
 // takeAway removes one thing, or says why it is not the host's to remove.
 func (c *cleaning) takeAway(e keep.Entry) (string, error) {
-	f, pl, err := look(c.sys, placed(e), c.buffer)
+	f, pl, err := look(c.sys, placed(e), &c.eyes[0])
 	if err != nil {
 		return "", err
 	}
@@ -201,7 +201,7 @@ func (c *cleaning) seal() {
 	for _, p := range c.gone {
 		e := c.record.Entries[p]
 		links = links || e.Thing.Kind == keep.Link
-		f, pl, err := look(c.sys, placed(e), c.buffer)
+		f, pl, err := look(c.sys, placed(e), &c.eyes[0])
 		if err == nil && f.kind != "" && c.real[pl.real()] == "" {
 			err = fault.New(fault.Conflict, "it is there again")
 		}
@@ -342,7 +342,7 @@ func (p *pass) empty(dir string) {
 // takeOut removes one thing early. It stays in the record until it has been
 // read back as gone; where it cannot be removed, what needs its place says so.
 func (p *pass) takeOut(e keep.Entry) {
-	f, pl, err := look(p.sys, placed(e), p.buffer)
+	f, pl, err := look(p.sys, placed(e), &p.eyes[0])
 	if err != nil || pl.dir == nil || pl.real() != e.Place() || f.kind != e.Thing.Kind ||
 		e.Phase == keep.Making && !f.body || p.real[pl.real()] != "" {
 		return

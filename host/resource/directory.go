@@ -13,7 +13,7 @@ func lookDirectory(f *found, want keep.Thing) {
 	f.body = true
 	f.same = sameMode(f.info, want.Mode)
 	if !f.same {
-		f.says = "mode " + modeText(f.info.Mode())
+		f.says = "mode " + modeText(f.info.Mode)
 	}
 }
 

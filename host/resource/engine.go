@@ -16,14 +16,14 @@ import (
 )
 
 // bufferSize is what of a file is read at once.
-const bufferSize = 128 << 10
+const bufferSize = 64 << 10
 
 // Engine makes a machine what a declaration says. It is used by one goroutine.
 type Engine struct {
 	sys     *system.Root
 	keep    Keep
 	record  keep.Record
-	buffer  []byte
+	eyes    [readers]eye
 	digests map[string]document.Digest // of resources that were seen before, by id and content
 	indexes map[document.Digest]index
 }
@@ -31,7 +31,11 @@ type Engine struct {
 // New is the engine on this tree, with what the record says of it.
 func New(sys *system.Root, k Keep, record keep.Record) *Engine {
 	sys.Guard(declaration.Reserved()...)
-	return &Engine{sys: sys, keep: k, record: record, buffer: make([]byte, bufferSize), indexes: map[document.Digest]index{}}
+	e := &Engine{sys: sys, keep: k, record: record, indexes: map[document.Digest]index{}}
+	for i := range e.eyes {
+		e.eyes[i] = newEye()
+	}
+	return e
 }
 
 // Result is what a pass found and did.
@@ -59,7 +63,7 @@ type pass struct {
 // Apply makes the machine what the body says, reads it back, and records it. An
 // error is the end of ctx and nothing else: every other failure is in the result.
 func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source) (Result, error) {
-	p := &pass{Engine: e, source: source, items: newItems(body), real: map[string]string{}, coming: map[string]string{}}
+	p := &pass{Engine: e, source: source, items: newItems(body), real: make(map[string]string, len(body.Resources)), coming: map[string]string{}}
 	e.sys.Forget()
 	defer e.sys.Forget()
 	if err := p.digest(); err != nil {

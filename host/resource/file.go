@@ -2,6 +2,7 @@ package resource
 
 import (
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -15,49 +16,74 @@ import (
 	"noxmesh/internal/fault"
 )
 
+// eye is what one reader of files needs. It is used by one goroutine.
+type eye struct {
+	buffer []byte
+	hash   hash.Hash
+	sum    []byte
+	text   []byte
+}
+
+func newEye() eye {
+	return eye{
+		buffer: make([]byte, bufferSize), hash: sha256.New(),
+		sum: make([]byte, 0, sha256.Size), text: make([]byte, 2*sha256.Size),
+	}
+}
+
 // lookFile compares size, mode and bytes. A file of another size is not read.
-func lookFile(f *found, pl place, want keep.Thing, buffer []byte) error {
+func lookFile(f *found, pl place, want keep.Thing, e *eye) error {
 	mode := sameMode(f.info, want.Mode)
-	if f.info.Size() != want.Size {
-		f.says = fmt.Sprintf("other content (%d bytes)", f.info.Size())
+	if f.info.Size != want.Size {
+		f.says = fmt.Sprintf("other content (%d bytes)", f.info.Size)
 		return nil
 	}
-	digest, err := digestOf(pl, f.info, buffer)
+	err := e.read(pl, f.info)
 	if errors.Is(err, fs.ErrPermission) && !mode {
-		f.says = fmt.Sprintf("mode %04o", f.info.Mode().Perm())
+		f.says = fmt.Sprintf("mode %04o", f.info.Mode.Perm())
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	f.body = digest == want.Digest
+	f.body = e.has(want.Digest)
 	f.same = f.body && mode
 	switch {
 	case !f.body:
-		f.says = fmt.Sprintf("other content (%s)", digest.Short())
+		f.says = fmt.Sprintf("other content (%s)", document.FromHash(e.sum).Short())
 	case !mode:
-		f.says = "mode " + modeText(f.info.Mode())
+		f.says = "mode " + modeText(f.info.Mode)
 	}
 	return nil
 }
 
-func digestOf(pl place, info fs.FileInfo, buffer []byte) (digest document.Digest, err error) {
+// read takes in the bytes of the file that info was seen of: as many as it had then.
+func (e *eye) read(pl place, info system.Info) error {
 	file, err := pl.dir.Read(pl.name, info)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer file.Close()
-	h := sha256.New()
-	for {
-		n, err := file.Read(buffer)
-		h.Write(buffer[:n])
+	e.hash.Reset()
+	for left := info.Size; left > 0; {
+		n, err := file.Read(e.buffer[:min(left, int64(len(e.buffer)))])
 		if errors.Is(err, io.EOF) {
-			return document.FromHash(h.Sum(nil)), nil
+			return fault.New(fault.Conflict, "the file has become shorter while it was being read")
 		}
 		if err != nil {
-			return "", err
+			return err
 		}
+		e.hash.Write(e.buffer[:n])
+		left -= int64(n)
 	}
+	e.sum = e.hash.Sum(e.sum[:0])
+	return nil
+}
+
+// has reports whether what was read has this digest.
+func (e *eye) has(d document.Digest) bool {
+	hex.Encode(e.text, e.sum)
+	return d.Hex() == string(e.text)
 }
 
 func modeText(m fs.FileMode) string {

@@ -152,7 +152,7 @@ func (p *pass) foreign(e keep.Entry, w *work) bool {
 	if e.Thing == w.want {
 		return !w.found.body
 	}
-	f, _, err := look(p.sys, e.Thing, p.buffer)
+	f, _, err := look(p.sys, e.Thing, &p.eyes[0])
 	return err != nil || !f.body
 }
 

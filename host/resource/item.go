@@ -37,6 +37,7 @@ type work struct {
 	entry  archive.Entry // of an archive's
 	staged bool
 	wrote  bool
+	again  bool // it is looked at once more
 }
 
 func (it *item) settled() bool { return it.state != "" }

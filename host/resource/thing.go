@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"strings"
 
 	"noxmesh/declaration"
 	"noxmesh/host/keep"
@@ -20,7 +21,7 @@ const other keep.Kind = "other"
 // found is what is at a path.
 type found struct {
 	kind keep.Kind // empty for nothing
-	info fs.FileInfo
+	info system.Info
 	same bool   // as it should be
 	body bool   // of the right kind, with the right bytes: at most the mode differs
 	says string // what is there, where it differs
@@ -32,7 +33,12 @@ type place struct {
 	name string
 }
 
-func (p place) real() string { return path.Join(p.dir.Path(), p.name) }
+func (p place) real() string {
+	if dir := p.dir.Path(); dir != "/" {
+		return dir + "/" + p.name
+	}
+	return "/" + p.name
+}
 
 // temp is where the new thing waits for its commit. It is the same name every
 // time, so that what a killed host left is found again.
@@ -45,51 +51,91 @@ func (p place) temp() string {
 // reached. It is good until the next one is asked for.
 func at(sys *system.Root, p string) (place, error) {
 	sys.Trim()
-	dir, err := sys.Dir(path.Dir(p))
+	dir, err := sys.Dir(parent(p))
 	if err != nil {
 		return place{}, err
 	}
 	pl := place{dir, path.Base(p)}
+	if !near(dir.Path()) {
+		return pl, nil
+	}
 	if why := declaration.ReservedPath(pl.real()); why != "" {
 		return place{}, fault.New(fault.Denied, "%q is %s", pl.real(), why)
 	}
 	return pl, nil
 }
 
-// look reads what is at a thing's path. Nothing there is no error.
-func look(sys *system.Root, want keep.Thing, buffer []byte) (found, place, error) {
-	pl, err := at(sys, want.Path)
+// near reports whether what lies in a directory may be reserved. It costs less
+// than to know, and nearly every directory is far.
+func near(dir string) bool {
+	if strings.Contains(dir, "/systemd/system") {
+		return true
+	}
+	for _, r := range declaration.Reserved() {
+		if strings.HasPrefix(dir, r) || strings.HasPrefix(r, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// parent is what a clean, absolute path lies in.
+func parent(p string) string {
+	if i := strings.LastIndexByte(p, '/'); i > 0 {
+		return p[:i]
+	}
+	return "/"
+}
+
+// nothing is what is said of a path with nothing at it.
+const nothing = "nothing"
+
+// reach is the place of a path, or none where there is not even a directory for it.
+func reach(sys *system.Root, p string) (place, error) {
+	pl, err := at(sys, p)
 	if system.Absent(err) || system.NotDirectory(err) {
-		return found{says: "nothing"}, place{}, nil
+		return place{}, nil
 	}
-	if err != nil {
-		return found{}, place{}, err
+	return pl, err
+}
+
+// look reads what is at a thing's path. Nothing there is no error.
+func look(sys *system.Root, want keep.Thing, e *eye) (found, place, error) {
+	pl, err := reach(sys, want.Path)
+	if err != nil || pl.dir == nil {
+		return found{says: nothing}, place{}, err
 	}
+	f, err := lookAt(pl, want, e)
+	return f, pl, err
+}
+
+// lookAt reads what is at a place.
+func lookAt(pl place, want keep.Thing, e *eye) (found, error) {
 	info, err := pl.dir.Lstat(pl.name)
 	if system.Absent(err) {
-		return found{says: "nothing"}, pl, nil
+		return found{says: nothing}, nil
 	}
 	if err != nil {
-		return found{}, pl, err
+		return found{}, err
 	}
 	f := found{kind: kindOf(info), info: info}
 	if f.kind != want.Kind {
 		f.says = "a " + called(f.kind)
-		return f, pl, nil
+		return f, nil
 	}
 	switch want.Kind {
 	case keep.File:
-		err = lookFile(&f, pl, want, buffer)
+		err = lookFile(&f, pl, want, e)
 	case keep.Directory:
 		lookDirectory(&f, want)
 	case keep.Link:
 		err = lookLink(&f, pl, want)
 	}
-	return f, pl, err
+	return f, err
 }
 
-func kindOf(info fs.FileInfo) keep.Kind {
-	switch info.Mode().Type() {
+func kindOf(info system.Info) keep.Kind {
+	switch info.Mode.Type() {
 	case 0:
 		return keep.File
 	case fs.ModeDir:
@@ -108,8 +154,8 @@ func called(k keep.Kind) string {
 }
 
 // sameMode compares all twelve bits: no mode that is declared has a setuid bit.
-func sameMode(info fs.FileInfo, mode fs.FileMode) bool {
-	return info.Mode()&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) == mode
+func sameMode(info system.Info, mode fs.FileMode) bool {
+	return info.Mode&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) == mode
 }
 
 // chmod changes a mode and nothing else.

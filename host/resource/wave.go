@@ -34,7 +34,7 @@ func (p *pass) wave(ctx context.Context, items []*item) {
 	p.each(differing, p.commit)
 	p.sync(differing, syncCommitted)
 	p.sys.Forget()
-	p.each(differing, p.readBack)
+	p.readBack(differing)
 }
 
 func (p *pass) each(items []*item, do func(*item)) {
@@ -43,52 +43,6 @@ func (p *pass) each(items []*item, do func(*item)) {
 			do(it)
 		}
 	}
-}
-
-// look sees what is there, of every thing of every item.
-func (p *pass) look(items []*item) {
-	p.sys.Forget()
-	p.each(items, func(it *item) {
-		gone := map[string]bool{} // directories that are not there, whatever their path leads to
-		for _, w := range it.works {
-			err := p.see(w, gone)
-			if err != nil {
-				it.broken("look at", w.want.Path, err)
-				return
-			}
-			if !w.found.same {
-				it.says = append(it.says, name(w)+w.found.says)
-			}
-		}
-	})
-}
-
-// see looks at one thing. Two declared things in one place would undo each
-// other for ever: the second is refused.
-func (p *pass) see(w *work, gone map[string]bool) error {
-	if gone[path.Dir(w.want.Path)] {
-		w.found = found{says: "nothing"}
-		gone[w.want.Path] = w.want.Kind == keep.Directory
-		return nil
-	}
-	f, pl, err := look(p.sys, w.want, p.buffer)
-	if err != nil {
-		return err
-	}
-	w.found = f
-	if w.want.Kind == keep.Directory && f.kind != keep.Directory {
-		gone[w.want.Path] = true
-	}
-	if pl.dir == nil {
-		return nil
-	}
-	real := pl.real()
-	w.real = elsewhere(w.want.Path, real)
-	if first, ok := p.real[real]; ok && first != w.want.Path {
-		return fault.New(fault.Conflict, "it is the same place as %q", first)
-	}
-	p.real[real] = w.want.Path
-	return nil
 }
 
 // elsewhere is real where it is not p itself.
@@ -320,24 +274,4 @@ func (p *pass) commitThing(w *work) error {
 	}
 	w.staged = false
 	return nil
-}
-
-// readBack looks again at what was changed.
-func (p *pass) readBack(it *item) {
-	for _, w := range it.works {
-		if w.found.same {
-			continue
-		}
-		if err := p.see(w, map[string]bool{}); err != nil {
-			it.broken("read back", w.want.Path, err)
-			return
-		}
-		if !w.found.same {
-			it.fail(fault.New(fault.Conflict, "read back %q: it is not as declared: %s", w.want.Path, w.found.says))
-			return
-		}
-	}
-	it.fixed = p.record.Done[it.res.ID] == it.digest
-	it.state = report.StateChanged
-	p.settle(it)
 }

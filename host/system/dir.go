@@ -5,137 +5,273 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
+	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"noxmesh/internal/fault"
 )
 
-// Dir is one directory, held open. Names are single: they have no slash.
+// closed is the descriptor of a directory that was let go of. Nothing can be
+// done in it, whatever has been opened since.
+const closed = -1
+
+// Dir is one directory, held open. Names are single: they have no slash, and are
+// neither "." nor "..". A link at a name is never followed.
 type Dir struct {
-	root *os.Root
+	fd   int
 	path string // without links, from the root of the tree
-	info fs.FileInfo
+	info Info
 }
 
-func (d *Dir) identify() error {
-	info, err := d.root.Stat(".")
+// openDir opens the directory that info was seen of. Whatever else has come to
+// stand at its name is not entered.
+func openDir(at int, name, path string) (*Dir, error) {
+	fd, err := openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return err
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
 	}
-	d.info = info
-	return nil
+	return holding(fd, path)
+}
+
+// holding is the directory of a descriptor, which is its own from here on.
+func holding(fd int, path string) (*Dir, error) {
+	d := &Dir{fd: fd, path: path}
+	var err error
+	if d.info, err = statOf(fd); err != nil {
+		d.Close()
+		return nil, &fs.PathError{Op: "stat", Path: path, Err: err}
+	}
+	return d, nil
+}
+
+// Close lets go of the directory. Those of a Root are closed by its Forget.
+func (d *Dir) Close() {
+	if d.fd != closed {
+		_ = unix.Close(d.fd) // it was only read through
+		d.fd = closed
+	}
 }
 
 // Path is where the directory is, without links.
 func (d *Dir) Path() string { return d.path }
 
 // Device tells file systems apart.
-func (d *Dir) Device() uint64 { return device(d.info) }
+func (d *Dir) Device() uint64 { return d.info.device }
 
 // Info is the directory itself, as it was when it was reached.
-func (d *Dir) Info() fs.FileInfo { return d.info }
+func (d *Dir) Info() Info { return d.info }
+
+// single is why name cannot be one of this directory, or nil.
+func (d *Dir) single(op, name string) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+		return &fs.PathError{Op: op, Path: name, Err: syscall.EINVAL}
+	}
+	return nil
+}
+
+// failed is the error of one call, with the path that it was about.
+func (d *Dir) failed(op, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &fs.PathError{Op: op, Path: path.Join(d.path, name), Err: err}
+}
 
 // Lstat is what is at this name, a link itself.
-func (d *Dir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
+func (d *Dir) Lstat(name string) (Info, error) {
+	if err := d.single("lstat", name); err != nil {
+		return Info{}, err
+	}
+	info, err := lstat(d.fd, name)
+	return info, d.failed("lstat", name, err)
+}
 
 // Readlink is what the link at this name points to, as it is written.
-func (d *Dir) Readlink(name string) (string, error) { return d.root.Readlink(name) }
+func (d *Dir) Readlink(name string) (string, error) {
+	if err := d.single("readlink", name); err != nil {
+		return "", err
+	}
+	for size := 256; ; size *= 4 {
+		b := make([]byte, size)
+		n, err := readlink(d.fd, name, b)
+		if err != nil {
+			return "", d.failed("readlink", name, err)
+		}
+		if n < size {
+			return string(b[:n]), nil
+		}
+	}
+}
+
+// Reader is a file that is being read.
+type Reader struct{ fd int }
 
 // Read opens the regular file that info was seen of. Anything else that has
-// taken its place in the meantime is refused.
-func (d *Dir) Read(name string, info fs.FileInfo) (*os.File, error) {
-	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
+// taken its place in the meantime is refused, and so is the file with another size.
+func (d *Dir) Read(name string, info Info) (Reader, error) {
+	fd, now, err := d.seen(name, info, "read")
+	if err == nil && (!now.Mode.IsRegular() || now.Size != info.Size) {
+		_ = unix.Close(fd) // only read
+		err = fault.New(fault.Conflict, "%q changed while it was being read", path.Join(d.path, name))
 	}
-	at, err := f.Stat()
-	if err == nil && (!at.Mode().IsRegular() || !os.SameFile(info, at)) {
-		err = fault.New(fault.Conflict, "%q changed while it was being read", d.path+"/"+name)
-	}
-	if err != nil {
-		_ = f.Close() // only read
-		return nil, err
-	}
-	return f, nil
+	return Reader{fd}, err
 }
+
+// seen opens the very thing that info was seen of.
+func (d *Dir) seen(name string, info Info, doing string) (int, Info, error) {
+	if err := d.single("open", name); err != nil {
+		return closed, Info{}, err
+	}
+	fd, err := openat(d.fd, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err == unix.ELOOP { //nolint:errorlint // of this very call: a link has come in between
+		return closed, Info{}, fault.New(fault.Conflict, "%q changed while it was being %s", path.Join(d.path, name), doing)
+	}
+	if err != nil {
+		return closed, Info{}, d.failed("open", name, err)
+	}
+	now, err := statOf(fd)
+	if err == nil && (!now.Same(info) || now.Mode.Type() != info.Mode.Type()) {
+		err = fault.New(fault.Conflict, "%q changed while it was being %s", path.Join(d.path, name), doing)
+	}
+	if err != nil {
+		_ = unix.Close(fd) // only read
+		return closed, Info{}, err
+	}
+	return fd, now, nil
+}
+
+// Read reads the next bytes.
+func (r Reader) Read(b []byte) (int, error) {
+	for {
+		n, err := unix.Read(r.fd, b)
+		switch {
+		case err == unix.EINTR: //nolint:errorlint // a bare number
+		case err != nil:
+			return 0, &fs.PathError{Op: "read", Err: err}
+		case n == 0 && len(b) > 0:
+			return 0, io.EOF
+		default:
+			return n, nil
+		}
+	}
+}
+
+// Close ends the reading.
+func (r Reader) Close() error { return unix.Close(r.fd) }
 
 // Create makes a new file that only its owner may use; there must be nothing at this name.
 func (d *Dir) Create(name string) (*os.File, error) {
-	return d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	return d.Open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
+}
+
+// Open opens a file, with the flags of os.OpenFile. What it makes only its owner may use.
+func (d *Dir) Open(name string, flags int) (*os.File, error) {
+	if err := d.single("open", name); err != nil {
+		return nil, err
+	}
+	fd, err := openat(d.fd, name, flags|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, d.failed("open", name, err)
+	}
+	return os.NewFile(uintptr(fd), path.Join(d.path, name)), nil
 }
 
 // Mkdir makes a directory that only its owner may use; there must be nothing at this name.
-func (d *Dir) Mkdir(name string) error { return d.root.Mkdir(name, 0o700) }
+func (d *Dir) Mkdir(name string) error {
+	if err := d.single("mkdir", name); err != nil {
+		return err
+	}
+	return d.failed("mkdir", name, retry(func() error { return unix.Mkdirat(d.fd, name, 0o700) }))
+}
 
 // Symlink makes a link; there must be nothing at this name.
-func (d *Dir) Symlink(target, name string) error { return d.root.Symlink(target, name) }
+func (d *Dir) Symlink(target, name string) error {
+	if err := d.single("symlink", name); err != nil {
+		return err
+	}
+	return d.failed("symlink", name, retry(func() error { return unix.Symlinkat(target, d.fd, name) }))
+}
 
 // Rename moves one name of this directory over another.
-func (d *Dir) Rename(from, to string) error { return d.root.Rename(from, to) }
+func (d *Dir) Rename(from, to string) error {
+	if err := d.single("rename", from); err != nil {
+		return err
+	}
+	if err := d.single("rename", to); err != nil {
+		return err
+	}
+	return d.failed("rename", to, retry(func() error { return unix.Renameat(d.fd, from, d.fd, to) }))
+}
 
 // Remove removes a file, a link, or an empty directory.
-func (d *Dir) Remove(name string) error { return d.root.Remove(name) }
+func (d *Dir) Remove(name string) error {
+	if err := d.single("remove", name); err != nil {
+		return err
+	}
+	err := retry(func() error { return unix.Unlinkat(d.fd, name, 0) })
+	if err == nil {
+		return nil
+	}
+	asDir := retry(func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) })
+	if asDir == unix.ENOTDIR { //nolint:errorlint // a bare number: the first error is the one that means something
+		asDir = err
+	}
+	return d.failed("remove", name, asDir)
+}
 
 // Chmod sets the mode of the file or directory that info was seen of.
-func (d *Dir) Chmod(name string, info fs.FileInfo, mode fs.FileMode) (err error) {
-	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+func (d *Dir) Chmod(name string, info Info, mode fs.FileMode) error {
+	fd, _, err := d.seen(name, info, "given its mode")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}()
-	at, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !os.SameFile(info, at) {
-		return fault.New(fault.Conflict, "%q changed while its mode was being set", d.path+"/"+name)
-	}
-	return f.Chmod(mode)
+	err = retry(func() error { return unix.Fchmod(fd, uint32(mode.Perm())) })
+	_ = unix.Close(fd) // a mode is not written through it
+	return d.failed("chmod", name, err)
 }
 
 // ChmodSelf sets the mode of this directory.
 func (d *Dir) ChmodSelf(mode fs.FileMode) error {
-	if d.info.Mode().Perm() == mode {
+	if d.info.Mode.Perm() == mode {
 		return nil
 	}
-	return d.root.Chmod(".", mode)
+	return d.failed("chmod", "", retry(func() error { return unix.Fchmod(d.fd, uint32(mode.Perm())) }))
 }
 
-// Names is what is in the directory at this name, at most n of it.
+// Names is what is in the directory at this name, at most n of it where n is above 0.
 func (d *Dir) Names(name string, n int) ([]string, error) {
-	f, err := d.root.Open(name)
-	if err != nil {
+	if err := d.single("open", name); err != nil {
 		return nil, err
 	}
+	return d.names(name, n)
+}
+
+// Own is what is in this directory.
+func (d *Dir) Own() ([]string, error) { return d.names(".", -1) }
+
+func (d *Dir) names(name string, n int) ([]string, error) {
+	fd, err := openat(d.fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, d.failed("open", name, err)
+	}
+	f := os.NewFile(uintptr(fd), path.Join(d.path, name))
 	defer f.Close()
 	names, err := f.Readdirnames(n)
-	if len(names) > 0 {
+	if len(names) > 0 || errors.Is(err, io.EOF) {
 		return names, nil
-	}
-	if errors.Is(err, io.EOF) {
-		return nil, nil
 	}
 	return names, err
 }
 
 // Sync puts this directory's entries on the disk.
-func (d *Dir) Sync() error { return d.with((*os.File).Sync) }
+func (d *Dir) Sync() error {
+	return d.failed("sync", "", retry(func() error { return unix.Fsync(d.fd) }))
+}
 
 // SyncFS puts everything of this directory's file system on the disk.
-func (d *Dir) SyncFS() error { return d.with(syncfs) }
-
-func (d *Dir) with(f func(*os.File) error) error {
-	dir, err := d.root.Open(".")
-	if err != nil {
-		return err
-	}
-	err = f(dir)
-	if e := dir.Close(); err == nil {
-		err = e
-	}
-	return err
+func (d *Dir) SyncFS() error {
+	return d.failed("sync", "", retry(func() error { return unix.Syncfs(d.fd) }))
 }

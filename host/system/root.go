@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"noxmesh/internal/fault"
 )
 
@@ -28,19 +30,19 @@ type Root struct {
 }
 
 type guarded struct {
-	path string      // as it is without links
-	info fs.FileInfo // nil where nothing is there
+	path string // as it is without links
+	info Info   // zero where nothing is there
 }
 
 // Open is the tree at dir, which must exist.
 func Open(dir string) (*Root, error) {
-	r, err := os.OpenRoot(dir)
+	fd, err := openat(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
-		return nil, fault.Wrap(fault.NotFound, Cause(err), "open the root %q", dir).With("give an existing folder to --root")
+		return nil, fault.Wrap(fault.NotFound, err, "open the root %q", dir).With("give an existing folder to --root")
 	}
-	top := &Dir{root: r, path: "/"}
-	if err := top.identify(); err != nil {
-		return nil, err
+	top, err := holding(fd, "/")
+	if err != nil {
+		return nil, fault.Wrap(fault.NotFound, Cause(err), "open the root %q", dir)
 	}
 	return &Root{dir: dir, top: top, held: map[string]*Dir{}}, nil
 }
@@ -68,7 +70,7 @@ func (r *Root) Dir(p string) (*Dir, error) { return r.reach(path.Clean(p), 0) }
 // Forget closes the handles: what is asked for next is looked up afresh.
 func (r *Root) Forget() {
 	for _, d := range r.all {
-		_ = d.root.Close() // a directory handle that was only read through
+		d.Close()
 	}
 	r.all = r.all[:0]
 	clear(r.held)
@@ -76,15 +78,19 @@ func (r *Root) Forget() {
 
 // Trim forgets when many handles are open. Call it where none is in use.
 func (r *Root) Trim() {
-	if len(r.all) >= handleLimit {
+	if r.Crowded() {
 		r.Forget()
 	}
 }
 
+// Crowded reports whether the next Trim forgets.
+func (r *Root) Crowded() bool { return len(r.all) >= handleLimit }
+
 // Close ends the use of the tree.
 func (r *Root) Close() error {
 	r.Forget()
-	return r.top.root.Close()
+	r.top.Close()
+	return nil
 }
 
 func (r *Root) reach(p string, links int) (*Dir, error) {
@@ -113,22 +119,17 @@ func (r *Root) enter(parent *Dir, name, asked string, links int) (*Dir, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case info.Mode()&fs.ModeSymlink != 0:
+	case info.Mode&fs.ModeSymlink != 0:
 		return r.through(parent, name, asked, links)
-	case !info.IsDir():
+	case !info.Mode.IsDir():
 		return nil, &fs.PathError{Op: "open", Path: asked, Err: syscall.ENOTDIR}
 	}
-	root, err := parent.root.OpenRoot(name)
+	d, err := openDir(parent.fd, name, path.Join(parent.path, name))
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{root: root, path: path.Join(parent.path, name)}
-	if err := d.identify(); err != nil {
-		_ = root.Close()
-		return nil, err
-	}
 	r.all = append(r.all, d)
-	if !os.SameFile(info, d.info) {
+	if !info.Same(d.info) {
 		return nil, fault.New(fault.Conflict, "%q changed while it was being opened", asked)
 	}
 	if g := r.guards(d); g != "" {
@@ -153,7 +154,7 @@ func (r *Root) through(parent *Dir, name, asked string, links int) (*Dir, error)
 
 func (r *Root) guards(d *Dir) string {
 	for _, g := range r.guarded {
-		if d.path == g.path || strings.HasPrefix(d.path, g.path+"/") || g.info != nil && os.SameFile(g.info, d.info) {
+		if d.path == g.path || strings.HasPrefix(d.path, g.path+"/") || g.info.Same(d.info) {
 			return g.path
 		}
 	}
@@ -195,11 +196,15 @@ func NotEmpty(err error) bool {
 // NotDirectory reports whether err says that something on the way is no directory.
 func NotDirectory(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
-// Sub is the directory at this path as a root of its own, for the host's own state.
-func (r *Root) Sub(p string) (*os.Root, error) {
+// Sub is the directory at this path, held until Close: for the host's own state.
+func (r *Root) Sub(p string) (*Dir, error) {
 	d, err := r.Dir(p)
 	if err != nil {
 		return nil, err
 	}
-	return d.root.OpenRoot(".")
+	fd, err := openat(d.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: p, Err: err}
+	}
+	return holding(fd, d.path)
 }

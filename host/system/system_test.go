@@ -127,3 +127,49 @@ func TestFacts(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+func TestAHandleThatWasForgottenOpensNothing(t *testing.T) {
+	t.Parallel()
+	dir, r := machine(t)
+	must(t, os.MkdirAll(filepath.Join(dir, "a"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(dir, "b"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "b/x"), nil, 0o644))
+	a, err := r.Dir("/a")
+	must(t, err)
+	r.Forget()
+	_, err = r.Dir("/b") // the kernel gives it the number that a had
+	must(t, err)
+	if _, err := a.Lstat("x"); Cause(err) != syscall.EBADF { //nolint:errorlint // the very one
+		t.Errorf("%v", err)
+	}
+}
+
+func TestANameIsOneOfItsDirectory(t *testing.T) {
+	t.Parallel()
+	dir, r := machine(t)
+	must(t, os.MkdirAll(filepath.Join(dir, "a/b"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "file"), []byte("x"), 0o644))
+	a, err := r.Dir("/a")
+	must(t, err)
+	seen, err := a.Lstat("b")
+	must(t, err)
+	for _, name := range []string{"", ".", "..", "../file", "b/../../file", "/file", "b\x00"} {
+		for what, do := range map[string]func() error{
+			"lstat":    func() error { _, err := a.Lstat(name); return err },
+			"readlink": func() error { _, err := a.Readlink(name); return err },
+			"read":     func() error { _, err := a.Read(name, seen); return err },
+			"create":   func() error { _, err := a.Create(name); return err },
+			"mkdir":    func() error { return a.Mkdir(name) },
+			"symlink":  func() error { return a.Symlink("x", name) },
+			"from":     func() error { return a.Rename(name, "new") },
+			"to":       func() error { return a.Rename("b", name) },
+			"remove":   func() error { return a.Remove(name) },
+			"chmod":    func() error { return a.Chmod(name, seen, 0o700) },
+			"names":    func() error { _, err := a.Names(name, 1); return err },
+		} {
+			if err := do(); Cause(err) != syscall.EINVAL { //nolint:errorlint // the very one
+				t.Errorf("%s %q: %v", what, name, err)
+			}
+		}
+	}
+}
