@@ -15,7 +15,6 @@ import (
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
-	"noxmesh/inventory"
 	"noxmesh/manifest"
 )
 
@@ -110,31 +109,34 @@ func (c *Controller) answerModules(ctx context.Context, _ api.Who, _ api.Nothing
 }
 
 func (c *Controller) answerModule(ctx context.Context, _ api.Who, in api.ModuleIn) (api.ModuleShowOut, error) {
-	v, troubles, applied, err := c.lookAll(ctx)
-	if err != nil {
-		return api.ModuleShowOut{}, err
-	}
-	m, err := v.module(in.Module)
-	if err != nil {
-		return api.ModuleShowOut{}, err
-	}
-	s := v.sources[m.Name]
-	out := api.ModuleShowOut{
-		ModuleOut: moduleOut(m), Status: v.moduleStatus(m, troubles, applied, clock.Now()),
-		Provides: s.Manifest.Provides, Requires: s.Manifest.Requires, Summary: s.Manifest.Summary, Writes: []api.Write{},
-	}
 	var writes []deliverystore.DeclareWrite
-	err = c.db.Read(ctx, func(tx *db.Tx) error {
-		writes, err = deliverystore.DeclareWrites(tx, m.Name, 20)
+	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
+		writes, err = deliverystore.DeclareWrites(tx, in.Module, 20)
 		return err
 	})
-	for _, w := range writes {
-		one := api.Write{Build: string(w.Build), By: w.By, At: w.At, Why: w.Why, Nodes: names(v, w.Nodes)}
-		if b := v.byID[w.Build]; b != nil {
-			one.Commit = b.Manifest.Built.Commit
-		}
-		out.Writes = append(out.Writes, one)
+	if err != nil {
+		return api.ModuleShowOut{}, err
 	}
+	var out api.ModuleShowOut
+	err = c.with(ctx, func(v *view) error {
+		m, err := v.module(in.Module)
+		if err != nil {
+			return err
+		}
+		s := c.seen(v.source(m.Name))
+		out = api.ModuleShowOut{
+			ModuleOut: moduleOut(m), Status: c.moduleStatus(v, m, c.statusOf(v), clock.Now()),
+			Provides: s.Manifest.Provides, Requires: s.Manifest.Requires, Summary: s.Manifest.Summary, Writes: []api.Write{},
+		}
+		for _, w := range writes {
+			one := api.Write{Build: string(w.Build), By: w.By, At: w.At, Why: w.Why, Nodes: names(v, w.Nodes)}
+			if b := v.made[w.Build]; b != nil {
+				one.Commit = b.Manifest.Built.Commit
+			}
+			out.Writes = append(out.Writes, one)
+		}
+		return nil
+	})
 	return out, err
 }
 
@@ -147,16 +149,18 @@ func names(v *view, ids []string) []string {
 }
 
 func (c *Controller) answerModuleRemove(ctx context.Context, _ api.Who, in api.ModuleIn) (api.Nothing, error) {
-	v, err := c.look(ctx)
+	err := c.with(ctx, func(v *view) error {
+		if _, err := v.module(in.Module); err != nil {
+			return err
+		}
+		if on := v.nodesOf(in.Module); len(on) > 0 {
+			return fault.New(fault.Conflict, "module %q belongs on %s", in.Module, strings.Join(names(v, on), ", ")).
+				With("mesh unassign it, or what requires it, first; that also removes what it put there")
+		}
+		return nil
+	})
 	if err != nil {
 		return api.Nothing{}, err
-	}
-	if _, err := v.module(in.Module); err != nil {
-		return api.Nothing{}, err
-	}
-	if on := v.nodesOf(in.Module); len(on) > 0 {
-		return api.Nothing{}, fault.New(fault.Conflict, "module %q belongs on %s", in.Module, strings.Join(names(v, on), ", ")).
-			With("mesh unassign it, or what requires it, first; that also removes what it put there")
 	}
 	err = c.write(ctx, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, in.Module) })
 	c.hooks.forget(in.Module)
@@ -167,16 +171,11 @@ func (c *Controller) answerModuleRemove(ctx context.Context, _ api.Who, in api.M
 // answerLook looks at a module now, whatever it was backing off from. Where that
 // is asked for, a build that failed or was given up is asked for again.
 func (c *Controller) answerLook(ctx context.Context, _ api.Who, in api.LookIn) (out api.LookOut, err error) {
-	v, err := c.look(ctx)
-	if err != nil {
-		return out, err
-	}
-	m, err := v.module(in.Module)
+	m, f, _, err := c.factsOf(ctx, in.Module)
 	if err != nil {
 		return out, err
 	}
 	if in.Again {
-		f := v.facts(m)
 		if a := delivery.AskAgain(f); a != nil {
 			if err := c.ask(ctx, m, f, *a); err != nil {
 				return out, err
@@ -209,28 +208,38 @@ func (c *Controller) answerPolicy(ctx context.Context, who api.Who, in api.Polic
 // answerDeclare is one write for all the nodes it concerns.
 func (c *Controller) answerDeclare(ctx context.Context, who api.Who, in api.DeclareIn) (api.DeclareOut, error) {
 	out := api.DeclareOut{Module: in.Module, Nodes: []string{}, Already: []string{}}
-	v, err := c.look(ctx)
-	if err != nil {
+	var b artifact.Build
+	var ids []string
+	err := c.with(ctx, func(v *view) (err error) {
+		if why := v.recovering(); why != "" {
+			return fault.New(fault.Conflict, "nothing is declared: %s", why).With("mesh-controller recover says what to do")
+		}
+		b, ids, err = chosen(v, in, &out)
+		return err
+	})
+	if err != nil || len(ids) == 0 {
 		return out, err
 	}
-	if why := v.recovering(); why != "" {
-		return out, fault.New(fault.Conflict, "nothing is declared: %s", why).With("mesh-controller recover says what to do")
-	}
+	return out, c.declare(ctx, deliverystore.DeclareWrite{Module: in.Module, Build: b.ID, Nodes: ids, By: who.Name, At: clock.Now(), Why: in.Why})
+}
+
+// chosen is the build and the nodes that a person means, and says in out what that is.
+func chosen(v *view, in api.DeclareIn, out *api.DeclareOut) (b artifact.Build, ids []string, err error) {
 	m, err := v.module(in.Module)
 	if err != nil {
-		return out, err
+		return b, nil, err
 	}
 	f := v.facts(m)
-	b, err := chosenBuild(f, in.Build)
+	found, err := chosenBuild(f, in.Build)
 	if err != nil {
-		return out, err
+		return b, nil, err
 	}
 	nodes, err := chosenNodes(v, f, in.Nodes)
 	if err != nil {
-		return out, err
+		return b, nil, err
 	}
+	b = *found
 	out.Build, out.Commit, out.Verdict = string(b.ID), b.Manifest.Built.Commit, b.Verdict.String()
-	var ids []string
 	for _, n := range nodes {
 		if f.Declared[n.ID] == b.ID {
 			out.Already = append(out.Already, n.Name)
@@ -238,10 +247,7 @@ func (c *Controller) answerDeclare(ctx context.Context, who api.Who, in api.Decl
 		}
 		ids, out.Nodes = append(ids, n.ID), append(out.Nodes, n.Name)
 	}
-	if len(ids) == 0 {
-		return out, nil
-	}
-	return out, c.declare(ctx, deliverystore.DeclareWrite{Module: in.Module, Build: b.ID, Nodes: ids, By: who.Name, At: clock.Now(), Why: in.Why})
+	return b, ids, nil
 }
 
 // chosenBuild is the build that a person asked for, if it may be declared.
@@ -286,14 +292,11 @@ func namedBuild(f delivery.Facts, named string) (*artifact.Build, error) {
 	return nil, fault.New(fault.Invalid, "%d builds of %q begin with %q", len(found), f.Module, named).With("give more of it")
 }
 
-func chosenNodes(v *view, f delivery.Facts, named []string) ([]inventory.Node, error) {
-	var nodes []inventory.Node
+func chosenNodes(v *view, f delivery.Facts, named []string) ([]*nodeView, error) {
+	var nodes []*nodeView
+	belongs := map[string]bool{}
 	for _, id := range f.Nodes {
-		n, err := v.node(id)
-		if err != nil {
-			return nil, err
-		}
-		nodes = append(nodes, n)
+		nodes, belongs[id] = append(nodes, v.nodes[id]), true
 	}
 	if len(named) == 0 {
 		if len(nodes) == 0 {
@@ -301,27 +304,18 @@ func chosenNodes(v *view, f delivery.Facts, named []string) ([]inventory.Node, e
 		}
 		return nodes, nil
 	}
-	var chosen []inventory.Node
+	var chosen []*nodeView
 	for _, name := range named {
 		n, err := v.node(name)
 		if err != nil {
 			return nil, err
 		}
-		if !contains(nodes, n.ID) {
+		if !belongs[n.ID] {
 			return nil, fault.New(fault.Conflict, "declare %q: it does not belong on %q", f.Module, n.Name).With("mesh assign %s %s", f.Module, n.Name)
 		}
 		chosen = append(chosen, n)
 	}
 	return chosen, nil
-}
-
-func contains(nodes []inventory.Node, id string) bool {
-	for _, n := range nodes {
-		if n.ID == id {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsIn) (api.BuildsOut, error) {

@@ -8,7 +8,6 @@ import (
 	mesh "noxmesh"
 	"noxmesh/api"
 	"noxmesh/declaration"
-	deliverystore "noxmesh/delivery/store"
 	"noxmesh/identity"
 	identitystore "noxmesh/identity/store"
 	"noxmesh/internal/clock"
@@ -69,39 +68,42 @@ func (c *Controller) makeToken(ctx context.Context, row identitystore.TokenRow, 
 
 func (c *Controller) answerNodes(ctx context.Context, _ api.Who, _ api.Nothing) (api.NodesOut, error) {
 	out := api.NodesOut{Nodes: []api.NodeOut{}}
-	v, err := c.look(ctx)
-	if err != nil {
-		return out, err
-	}
-	for _, n := range v.nodes {
-		one, err := nodeOut(v, n)
-		if err != nil {
-			return out, err
+	err := c.with(ctx, func(v *view) error {
+		for _, n := range v.inOrder() {
+			one, err := nodeOut(v, n)
+			if err != nil {
+				return err
+			}
+			out.Nodes = append(out.Nodes, one)
 		}
-		out.Nodes = append(out.Nodes, one)
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
-func nodeOut(v *view, n inventory.Node) (api.NodeOut, error) {
+func nodeOut(v *view, n *nodeView) (api.NodeOut, error) {
 	s, err := nodeStatus(v, n)
 	return api.NodeOut{Node: s, AddedAt: n.AddedAt, JoinedAt: n.JoinedAt}, err
 }
 
 func (c *Controller) answerNode(ctx context.Context, _ api.Who, in api.NodeIn) (api.NodeShowOut, error) {
 	out := api.NodeShowOut{Assigned: []api.Assigned{}, Resources: []api.Resource{}}
-	v, err := c.look(ctx)
-	if err != nil {
-		return out, err
-	}
-	n, err := v.node(in.Node)
-	if err != nil {
-		return out, err
-	}
-	if out.NodeOut, err = nodeOut(v, n); err != nil {
-		return out, err
-	}
-	for _, a := range v.assigned[n.ID] {
+	err := c.with(ctx, func(v *view) error {
+		n, err := v.node(in.Node)
+		if err != nil {
+			return err
+		}
+		if out.NodeOut, err = nodeOut(v, n); err == nil {
+			showNode(n, &out)
+		}
+		return err
+	})
+	return out, err
+}
+
+// showNode adds what only mesh node show says.
+func showNode(n *nodeView, out *api.NodeShowOut) {
+	for _, a := range n.assigned {
 		out.Assigned = append(out.Assigned, api.Assigned{Module: a.Module, Settings: a.Settings})
 	}
 	if n.Accepted != (declaration.Tuple{}) {
@@ -115,15 +117,10 @@ func (c *Controller) answerNode(ctx context.Context, _ api.Who, in api.NodeIn) (
 			out.Resources = append(out.Resources, api.Resource{Resource: r.ID, State: string(r.State), Error: r.Error, Found: r.Found})
 		}
 	}
-	return out, nil
 }
 
 func (c *Controller) answerNodeRemove(ctx context.Context, _ api.Who, in api.NodeIn) (api.Nothing, error) {
-	v, err := c.look(ctx)
-	if err != nil {
-		return api.Nothing{}, err
-	}
-	n, err := v.node(in.Node)
+	n, err := c.nodeNow(ctx, in.Node)
 	if err != nil {
 		return api.Nothing{}, err
 	}
@@ -148,69 +145,72 @@ func (c *Controller) answerAssign(ctx context.Context, who api.Who, in api.Assig
 // is no longer declared there either: to bring it back is a new decision.
 func (c *Controller) answerUnassign(ctx context.Context, _ api.Who, in api.UnassignIn) (api.AssignOut, error) {
 	return c.changeAssignment(ctx, in.Node, in.Module, func(tx *db.Tx, n inventory.Node) error {
+		var leaves []declaredOn
+		err := c.within(tx, func(v *view) error {
+			leaves = v.leavesWithout(n.ID, in.Module)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 		if err := inventorystore.Unassign(tx, in.Module, n.ID); err != nil {
 			return err
 		}
-		return undeclareGone(tx, n.ID)
+		return undeclare(tx, leaves)
 	})
 }
 
-// undeclareGone takes back what is declared on these nodes and does not belong
-// there any more: to bring it back is a new decision.
-func undeclareGone(tx *db.Tx, nodes ...string) error {
-	var v view
-	if err := v.load(tx); err != nil {
-		return err
-	}
-	for _, n := range nodes {
-		belong := v.belong(n)
-		for m := range v.declared[n] {
-			if slices.Contains(belong, m) {
-				continue
-			}
-			if err := deliverystore.Undeclare(tx, m, n); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 func (c *Controller) changeAssignment(ctx context.Context, node, module string, change func(*db.Tx, inventory.Node) error) (api.AssignOut, error) {
-	v, err := c.look(ctx)
+	var n inventory.Node
+	err := c.with(ctx, func(v *view) error {
+		is, err := v.node(node)
+		if err != nil {
+			return err
+		}
+		n = is.Node
+		_, err = v.module(module)
+		return err
+	})
 	if err != nil {
-		return api.AssignOut{}, err
-	}
-	n, err := v.node(node)
-	if err != nil {
-		return api.AssignOut{}, err
-	}
-	if _, err := v.module(module); err != nil {
 		return api.AssignOut{}, err
 	}
 	if err := c.write(ctx, func(tx *db.Tx) error { return change(tx, n) }); err != nil {
 		return api.AssignOut{}, err
 	}
+	out := api.AssignOut{Node: n.ID, Name: n.Name, Modules: []string{}, Undeclared: []string{}, LeftOut: []plan.Reason{}}
+	err = c.with(ctx, func(v *view) error {
+		is, err := v.node(n.ID)
+		if err == nil {
+			err = assigned(v, is, &out)
+		}
+		return err
+	})
 	c.declares.Nudge(n.ID)
-	c.builds.NudgeAll()
-	if v, err = c.look(ctx); err != nil {
-		return api.AssignOut{}, err
+	c.builds.Nudge(module)
+	for _, m := range out.Modules {
+		c.builds.Nudge(m)
 	}
-	out := api.AssignOut{Node: n.ID, Name: n.Name, Modules: v.belong(n.ID), Undeclared: []string{}, LeftOut: []plan.Reason{}}
-	if out.Modules == nil {
-		out.Modules = []string{}
+	return out, err
+}
+
+// assigned says what belongs on the node now, and what of it is not to be had yet.
+func assigned(v *view, n *nodeView, out *api.AssignOut) error {
+	w, err := v.inShort(n)
+	if err != nil {
+		return err
 	}
-	for _, r := range v.plan(n).LeftOut {
+	out.Modules = append(out.Modules, n.belong...)
+	for _, r := range w.leftOut {
 		if !slices.Contains(out.Modules, r.Module) {
 			out.LeftOut = append(out.LeftOut, r)
 		}
 	}
 	for _, m := range out.Modules {
-		if v.declared[n.ID][m] == "" {
+		if n.declared[m] == "" {
 			out.Undeclared = append(out.Undeclared, m)
 		}
 	}
-	return out, nil
+	return nil
 }
 
 func (c *Controller) answerBuilderAdd(ctx context.Context, who api.Who, in api.BuilderIn) (api.TokenOut, error) {

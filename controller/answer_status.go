@@ -8,12 +8,12 @@ import (
 
 	"noxmesh/api"
 	"noxmesh/declaration"
+	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/inventory"
-	inventorystore "noxmesh/inventory/store"
 	"noxmesh/plan"
 	"noxmesh/status"
 	"noxmesh/trouble"
@@ -23,44 +23,46 @@ import (
 // answerStatus is the two comparisons, made when they are asked for.
 func (c *Controller) answerStatus(ctx context.Context, _ api.Who, in api.StatusIn) (api.StatusOut, error) {
 	out := status.Status{At: clock.Now(), Controller: c.cfg.Version, Modules: []status.Module{}, Nodes: []status.Node{}}
-	v, troubles, applied, err := c.lookAll(ctx)
-	if err != nil {
-		return out, err
-	}
-	if err := known(v, in); err != nil {
-		return out, err
-	}
-	out.Recovering = v.recovering()
 	if why, since := c.unwell.now(); why != "" {
 		out.Unwell = &status.Unwell{Why: why, Since: since}
 	}
-	for _, m := range v.modules {
-		if in.Module != "" && in.Module != m.Name {
-			continue
-		}
-		if one := v.moduleStatus(m, troubles, applied, out.At); in.Node == "" || belongsTo(one, in.Node) {
-			out.Modules = append(out.Modules, one)
-		}
-	}
-	out.Nodes, err = nodeStatuses(v, in)
+	err := c.with(ctx, func(v *view) error { return c.fillStatus(v, in, &out) })
 	return out, err
 }
 
-func nodeStatuses(v *view, in api.StatusIn) ([]status.Node, error) {
-	out := []status.Node{}
-	for _, n := range v.nodes {
-		if in.Node != "" && in.Node != n.Name && in.Node != n.ID {
-			continue
-		}
-		one, err := nodeStatus(v, n)
-		if err != nil {
-			return out, err
-		}
-		if in.Module == "" || slices.Contains(one.Modules, in.Module) {
-			out = append(out, one)
+func (c *Controller) fillStatus(v *view, in api.StatusIn, out *api.StatusOut) error {
+	if err := known(v, in); err != nil {
+		return err
+	}
+	out.Recovering = v.recovering()
+	names := v.names
+	if in.Module != "" {
+		names = []string{in.Module}
+	}
+	all := c.statusOf(v)
+	for _, name := range names {
+		if one := c.moduleStatus(v, v.modules[name].row, all, out.At); in.Node == "" || belongsTo(one, in.Node) {
+			out.Modules = append(out.Modules, one)
 		}
 	}
-	return out, nil
+	nodes := v.inOrder()
+	if in.Node != "" {
+		n, err := v.node(in.Node)
+		if err != nil {
+			return err
+		}
+		nodes = []*nodeView{n}
+	}
+	for _, n := range nodes {
+		one, err := nodeStatus(v, n)
+		if err != nil {
+			return err
+		}
+		if in.Module == "" || slices.Contains(one.Modules, in.Module) {
+			out.Nodes = append(out.Nodes, one)
+		}
+	}
+	return nil
 }
 
 func known(v *view, in api.StatusIn) error {
@@ -81,104 +83,91 @@ func belongsTo(m status.Module, node string) bool {
 	return slices.ContainsFunc(m.Nodes, func(on status.On) bool { return on.Name == node || on.Node == node })
 }
 
-// appliedAt is when each node first reported each content as applied.
-type appliedAt map[string]map[document.Digest]time.Time
-
-// lookAll is the view with what only status needs.
-func (c *Controller) lookAll(ctx context.Context) (*view, []trouble.Trouble, appliedAt, error) {
-	v := &view{mesh: c.mesh, registry: c.at.Registry, platform: c.cfg.Platform}
-	var troubles []trouble.Trouble
-	applied := appliedAt{}
-	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
-		if err = v.load(tx); err != nil {
-			return err
-		}
-		if troubles, err = troublestore.All(tx); err != nil {
-			return err
-		}
-		for _, n := range v.nodes {
-			on, err := inventorystore.Applied(tx, n.ID)
-			if err != nil {
-				return err
-			}
-			applied[n.ID] = map[document.Digest]time.Time{}
-			for _, a := range on {
-				applied[n.ID][a.Content] = a.At
-			}
-		}
-		return nil
-	})
-	for name, s := range v.sources {
-		if at, ok := c.looked.Load(name); ok {
-			s.LookedAt, _ = at.(time.Time)
-			v.sources[name] = s
-		}
-	}
-	return v, c.knownTroubles(troubles), applied, err
+// statusFacts is what the status of every module is made of.
+type statusFacts struct {
+	nodes    map[string]inventory.Node
+	applied  map[string]map[document.Digest]time.Time
+	troubles map[string]trouble.Trouble
 }
 
-func (v *view) moduleStatus(m deliverystore.ModuleRow, all []trouble.Trouble, applied appliedAt, now time.Time) status.Module {
-	f := status.ModuleFacts{Delivery: v.facts(m), Nodes: map[string]inventory.Node{}, AppliedAt: applied}
-	for _, n := range v.nodes {
-		f.Nodes[n.ID] = n
+func (c *Controller) statusOf(v *view) statusFacts {
+	all := statusFacts{
+		nodes: make(map[string]inventory.Node, len(v.nodes)), applied: make(map[string]map[document.Digest]time.Time, len(v.nodes)),
+		troubles: c.knownTroubles(v.troubles),
 	}
-	for _, t := range all {
-		if t.Key == "source/"+m.Name || t.Key == "build/"+m.Name {
+	for id, n := range v.nodes {
+		all.nodes[id], all.applied[id] = n.Node, n.applied
+	}
+	return all
+}
+
+// seen is a source with the time of the last look, which is not recorded where
+// nothing had moved.
+func (c *Controller) seen(s source.Source) source.Source {
+	if at, ok := c.looked.Load(s.Module); ok {
+		s.LookedAt, _ = at.(time.Time)
+	}
+	return s
+}
+
+func (c *Controller) moduleStatus(v *view, m deliverystore.ModuleRow, all statusFacts, now time.Time) status.Module {
+	f := status.ModuleFacts{Delivery: v.facts(m), Nodes: all.nodes, AppliedAt: all.applied}
+	f.Delivery.Source = c.seen(f.Delivery.Source)
+	for _, key := range []string{"build/" + m.Name, "source/" + m.Name} {
+		if t, ok := all.troubles[key]; ok {
 			f.Trouble = append(f.Trouble, t)
 		}
 	}
 	return status.OfModule(f, now)
 }
 
-func nodeStatus(v *view, n inventory.Node) (status.Node, error) {
-	p := v.plan(n)
-	want, err := wanted(n, p)
+func nodeStatus(v *view, n *nodeView) (status.Node, error) {
+	w, err := v.inShort(n)
 	if err != nil {
 		return status.Node{}, err
 	}
 	return status.OfNode(status.NodeFacts{
-		Node: n, Wanted: want, NotWorkedOut: len(p.LeftOut) + len(p.Held), Modules: p.Wanted,
+		Node: n.Node, Wanted: w.of(n.Node), NotWorkedOut: len(w.leftOut) + len(w.held), Modules: w.wanted,
 	}), nil
 }
 
 // answerPlans is what nodes should be, or why that cannot be worked out.
 func (c *Controller) answerPlans(ctx context.Context, _ api.Who, in api.PlansIn) (api.PlansOut, error) {
 	out := api.PlansOut{Plans: []status.Plan{}}
-	v, err := c.look(ctx)
-	if err != nil {
-		return out, err
-	}
-	nodes := v.nodes
-	if in.Node != "" {
-		n, err := v.node(in.Node)
-		if err != nil {
-			return out, err
+	err := c.with(ctx, func(v *view) error {
+		nodes := v.inOrder()
+		if in.Node != "" {
+			n, err := v.node(in.Node)
+			if err != nil {
+				return err
+			}
+			nodes = []*nodeView{n}
 		}
-		nodes = []inventory.Node{n}
-	}
-	for _, n := range nodes {
-		one, err := planOf(v, n)
-		if err != nil {
-			return out, err
+		for _, n := range nodes {
+			one, err := planOf(v, n)
+			if err != nil {
+				return err
+			}
+			out.Plans = append(out.Plans, one)
 		}
-		out.Plans = append(out.Plans, one)
-	}
-	return out, nil
+		return nil
+	})
+	return out, err
 }
 
-func planOf(v *view, n inventory.Node) (status.Plan, error) {
-	p := v.plan(n)
-	want, err := wanted(n, p)
+func planOf(v *view, n *nodeView) (status.Plan, error) {
+	p, short, err := v.inFull(n)
 	if err != nil {
 		return status.Plan{}, err
 	}
+	want := short.of(n.Node)
 	out := status.Plan{
-		Node: n.ID, Name: n.Name, Behind: inventory.BehindOf(n, want), Digest: string(want),
+		Node: n.ID, Name: n.Name, Behind: inventory.BehindOf(n.Node, want), Digest: string(want),
 		Modules: []status.PlanModule{}, Resources: []status.PlanResource{}, LeftOut: reasons(p.LeftOut), Held: reasons(p.Held),
 	}
 	for _, m := range p.Body.Modules {
 		commit := ""
-		if b := v.byID[v.declared[n.ID][m.Module]]; b != nil {
+		if b := v.made[n.declared[m.Module]]; b != nil {
 			commit = b.Manifest.Built.Commit
 		}
 		out.Modules = append(out.Modules, status.PlanModule{Module: m.Module, Content: string(m.Content), Commit: commit})
@@ -199,11 +188,11 @@ func reasons(r []plan.Reason) []plan.Reason {
 // answerPush drops backoff, sends what is wanted and waits for receipts. What
 // is behind is decided by the very question that status asks.
 func (c *Controller) answerPush(ctx context.Context, _ api.Who, in api.PushIn) (api.PushOut, error) {
-	v, err := c.look(ctx)
-	if err != nil {
-		return api.PushOut{}, err
-	}
-	chosen, err := choose(v, in)
+	var chosen []api.Pushed
+	err := c.with(ctx, func(v *view) (err error) {
+		chosen, err = choose(v, in)
+		return err
+	})
 	if err != nil {
 		return api.PushOut{}, err
 	}
@@ -222,16 +211,30 @@ func (c *Controller) answerPush(ctx context.Context, _ api.Who, in api.PushIn) (
 		}
 		select {
 		case <-rang:
+			rest(wait, receiptGap) // many come at once
 		case <-wait.Done():
 			return api.PushOut{Nodes: chosen}, nil
 		}
 	}
 }
 
+// receiptGap lies between two looks at who has accepted: however many receipts
+// come, whoever waits for them costs no more.
+const receiptGap = 20 * time.Millisecond
+
+func rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
 // choose is the nodes that a push is about: those named or else all, and of
 // them only those that are behind where that is asked for.
 func choose(v *view, in api.PushIn) ([]api.Pushed, error) {
-	nodes := v.nodes
+	nodes := v.inOrder()
 	if len(in.Nodes) > 0 {
 		nodes = nil
 		for _, name := range in.Nodes {
@@ -244,11 +247,11 @@ func choose(v *view, in api.PushIn) ([]api.Pushed, error) {
 	}
 	out := []api.Pushed{}
 	for _, n := range nodes {
-		want, err := wanted(n, v.plan(n))
+		w, err := v.inShort(n)
 		if err != nil {
 			return nil, err
 		}
-		behind := inventory.BehindOf(n, want)
+		behind := inventory.BehindOf(n.Node, w.of(n.Node))
 		if behind != inventory.NotBehind || !in.Behind {
 			out = append(out, api.Pushed{Node: n.ID, Name: n.Name, Behind: behind, LastSeen: n.LastSeen})
 		}
@@ -258,33 +261,32 @@ func choose(v *view, in api.PushIn) ([]api.Pushed, error) {
 
 // received fills in which of the nodes have accepted what is wanted of them.
 func (c *Controller) received(ctx context.Context, nodes []api.Pushed) (bool, error) {
-	v, err := c.look(ctx)
-	if err != nil {
-		return false, err
-	}
 	all := true
-	for i := range nodes {
-		p := &nodes[i]
-		n, err := v.node(p.Node)
-		if err != nil {
-			return false, err
+	err := c.with(ctx, func(v *view) error {
+		for i := range nodes {
+			p := &nodes[i]
+			n, err := v.node(p.Node)
+			if err != nil {
+				return err
+			}
+			if err := receiptOf(v, n, p); err != nil {
+				return err
+			}
+			all = all && (p.Accepted || p.Why == nothingWanted)
 		}
-		if err := receiptOf(v, n, p); err != nil {
-			return false, err
-		}
-		all = all && (p.Accepted || p.Why == nothingWanted)
-	}
-	return all, nil
+		return nil
+	})
+	return all, err
 }
 
 const nothingWanted = "nothing is wanted of it"
 
-func receiptOf(v *view, n inventory.Node, p *api.Pushed) error {
-	worked := v.plan(n)
-	want, err := wanted(n, worked)
+func receiptOf(v *view, n *nodeView, p *api.Pushed) error {
+	w, err := v.inShort(n)
 	if err != nil {
 		return err
 	}
+	want := w.of(n.Node)
 	p.LastSeen = n.LastSeen
 	p.Accepted = want != "" && n.Accepted == n.Wanted && n.Wanted.Digest == want
 	switch {
@@ -292,8 +294,8 @@ func receiptOf(v *view, n inventory.Node, p *api.Pushed) error {
 		p.Why = ""
 	case v.recovering() != "":
 		p.Why = v.recovering()
-	case len(worked.Held) > 0:
-		p.Why = worked.Held[0].Module + " cannot be worked out: " + worked.Held[0].Why
+	case len(w.held) > 0:
+		p.Why = w.held[0].Module + " cannot be worked out: " + w.held[0].Why
 	case want == "":
 		p.Why = nothingWanted
 	case n.JoinedAt.IsZero():
@@ -333,21 +335,13 @@ func (c *Controller) recallTrouble(loop string) func(context.Context) ([]trouble
 }
 
 // knownTroubles is the recorded ones, as this process knows them by now.
-func (c *Controller) knownTroubles(recorded []trouble.Trouble) []trouble.Trouble {
-	byKey := map[string]trouble.Trouble{}
-	for _, t := range recorded {
-		byKey[t.Key] = t
-	}
+func (c *Controller) knownTroubles(recorded map[string]trouble.Trouble) map[string]trouble.Trouble {
+	byKey := maps.Clone(recorded)
 	c.troubles.Range(func(key, value any) bool {
 		k, _ := key.(string)
 		byKey[k], _ = value.(trouble.Trouble)
 		return true
 	})
-	var out []trouble.Trouble
-	for _, key := range slices.Sorted(maps.Keys(byKey)) {
-		if t := byKey[key]; t.Count > 0 {
-			out = append(out, t)
-		}
-	}
-	return out
+	maps.DeleteFunc(byKey, func(_ string, t trouble.Trouble) bool { return t.Count == 0 })
+	return byKey
 }

@@ -18,17 +18,26 @@ import (
 	"noxmesh/link"
 )
 
+// factsOf is what is known of one module now, and why nothing is declared at all.
+func (c *Controller) factsOf(ctx context.Context, name string) (m deliverystore.ModuleRow, f delivery.Facts, recovering string, err error) {
+	err = c.with(ctx, func(v *view) (err error) {
+		if m, err = v.module(name); err == nil {
+			f, recovering = v.facts(m), v.recovering()
+		}
+		return err
+	})
+	return m, f, recovering, err
+}
+
 // buildStep compares one module and takes the step that the comparison names.
 func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, error) {
-	v, err := c.look(ctx)
-	if err != nil {
-		return loop.Result{}, err
-	}
-	m, err := v.module(name)
+	m, f, recovering, err := c.factsOf(ctx, name)
 	if fault.KindOf(err) == fault.NotFound {
 		return loop.Result{}, nil
 	}
-	f := v.facts(m)
+	if err != nil {
+		return loop.Result{}, err
+	}
 	if err := c.compareRegistry(ctx, &f); err != nil {
 		return loop.Result{}, err
 	}
@@ -39,7 +48,7 @@ func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, e
 			return loop.Result{}, err
 		}
 	}
-	if d.Declare != nil && v.recovering() == "" {
+	if d.Declare != nil && recovering == "" {
 		err := c.declare(ctx, deliverystore.DeclareWrite{Module: name, Build: d.Declare.Build, Nodes: d.Declare.Nodes, By: byPolicy, At: now})
 		if err != nil {
 			return loop.Result{}, err
@@ -142,10 +151,18 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 // than the one before lets go of what nothing else brings there.
 func (c *Controller) declare(ctx context.Context, w deliverystore.DeclareWrite) error {
 	err := c.write(ctx, func(tx *db.Tx) error {
+		var leaves []declaredOn
+		err := c.within(tx, func(v *view) error {
+			leaves = v.leavesWith(w)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 		if _, err := deliverystore.Declare(tx, w); err != nil {
 			return err
 		}
-		return undeclareGone(tx, w.Nodes...)
+		return undeclare(tx, leaves)
 	})
 	if err != nil {
 		return err

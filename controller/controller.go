@@ -43,6 +43,8 @@ type Controller struct {
 
 	sources, builds, declares, leases *loop.Loop
 
+	book     *book
+	small    *small
 	outbox   outbox
 	heard    heard
 	looked   sync.Map // module: time of the last look
@@ -55,10 +57,12 @@ type Controller struct {
 
 // newController is a controller that stands on nothing yet.
 func newController(cfg Config) *Controller {
-	return &Controller{
-		cfg: cfg, log: cfg.Log, work: newBell(), receipts: newBell(),
+	c := &Controller{
+		cfg: cfg, log: cfg.Log, book: newBook(), work: newBell(), receipts: newBell(),
 		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]bool{}}, hooks: newHooks(),
 	}
+	c.small = newSmall(c.write)
+	return c
 }
 
 // Run is a controller from start to end. It returns when ctx ends, with nil

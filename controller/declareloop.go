@@ -30,9 +30,14 @@ type outbox struct {
 // against there being one.
 type message struct {
 	tuple    declaration.Tuple
-	envelope *link.Envelope
+	envelope *link.Envelope // nil where the node has it, or there is none
 	sent     time.Time
 	why      string
+}
+
+// answers reports whether the message is an answer to a node that has accepted this.
+func (m message) answers(accepted declaration.Tuple) bool {
+	return m.envelope != nil || m.why != "" || m.tuple == declaration.Tuple{} || m.tuple == accepted
 }
 
 func (o *outbox) of(node string) (message, bool) {
@@ -66,8 +71,15 @@ func (o *outbox) pushed(node string, at time.Time) {
 	}
 }
 
-// received forgets the push: its receipt has come.
-func (o *outbox) received(node string) { o.pushed(node, time.Time{}) }
+// received forgets the push and what was pushed: its receipt has come.
+func (o *outbox) received(node string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if m, ok := o.nodes[node]; ok {
+		m.sent, m.envelope = time.Time{}, nil
+		o.nodes[node] = m
+	}
+}
 
 func (o *outbox) forget(node string) {
 	o.mu.Lock()
@@ -75,19 +87,58 @@ func (o *outbox) forget(node string) {
 	delete(o.nodes, node)
 }
 
+// looked is one node as the record holds it, and what it should be.
+type looked struct {
+	node       inventory.Node
+	recovering string     // why nothing is declared at all
+	short      *workedOut // nil while recovering
+	plan       plan.Plan  // where the node has to be told something
+}
+
+// lookAt looks at one node, whose id this is.
+func (c *Controller) lookAt(ctx context.Context, id string) (l looked, err error) {
+	err = c.with(ctx, func(v *view) error {
+		n := v.nodes[id]
+		if n == nil {
+			return fault.New(fault.NotFound, "there is no node with the id %q", id)
+		}
+		l.node, l.recovering = n.Node, v.recovering()
+		if l.recovering != "" {
+			return nil
+		}
+		if l.short, err = v.inShort(n); err == nil && !c.has(l) {
+			l.plan, l.short, err = v.inFull(n)
+		}
+		return err
+	})
+	return l, err
+}
+
+// has reports whether the node has accepted just what would be declared to it,
+// so that there is nothing to tell it.
+func (c *Controller) has(l looked) bool {
+	n := l.node
+	return n.Accepted == n.Wanted && c.stands(l)
+}
+
+// stands reports whether what was issued last is what is wanted, in this epoch.
+func (c *Controller) stands(l looked) bool {
+	digest := l.short.of(l.node)
+	return digest != "" && l.node.Wanted.Digest == digest && l.node.Wanted.Epoch == c.db.Epoch()
+}
+
 // declareStep works out what one node should be and sends it where the node has
 // accepted something else.
 func (c *Controller) declareStep(ctx context.Context, id string) (loop.Result, error) {
-	v, err := c.look(ctx)
-	if err != nil {
-		return loop.Result{}, err
-	}
-	n, err := v.node(id)
+	l, err := c.lookAt(ctx, id)
 	if fault.KindOf(err) == fault.NotFound {
 		c.outbox.forget(id)
 		return loop.Result{}, nil
 	}
-	m, err := c.workOut(ctx, v, n)
+	if err != nil {
+		return loop.Result{}, err
+	}
+	m, err := c.workOut(ctx, l)
 	if errors.Is(err, errMoved) {
 		return loop.Result{After: time.Millisecond}, nil
 	}
@@ -95,7 +146,7 @@ func (c *Controller) declareStep(ctx context.Context, id string) (loop.Result, e
 		return loop.Result{}, err
 	}
 	now := clock.Now()
-	switch {
+	switch n := l.node; {
 	case !c.heard.has(id), n.HasRefused(m.tuple), now.Sub(n.LastSeen) > 2*c.cfg.Hello:
 		return loop.Result{}, nil // a node that is away asks when it comes back
 	case !inventory.Send(n, m.tuple, m.sent, now):
@@ -109,25 +160,26 @@ func (c *Controller) declareStep(ctx context.Context, id string) (loop.Result, e
 }
 
 // workOut is the node's declaration, issued in the ledger where it is new.
-func (c *Controller) workOut(ctx context.Context, v *view, n inventory.Node) (message, error) {
-	if why := v.recovering(); why != "" {
-		return c.outbox.put(n.ID, message{tuple: n.Wanted, why: "nothing is declared: " + why}), nil
+func (c *Controller) workOut(ctx context.Context, l looked) (message, error) {
+	n := l.node
+	switch {
+	case l.recovering != "":
+		return c.outbox.put(n.ID, message{tuple: n.Wanted, why: "nothing is declared: " + l.recovering}), nil
+	case len(l.short.held) > 0:
+		held := l.short.held[0]
+		return c.outbox.put(n.ID, message{tuple: n.Wanted, why: held.Module + " cannot be worked out: " + held.Why}), nil
+	case l.short.of(n) == "":
+		return c.outbox.put(n.ID, message{}), nil
+	case c.has(l):
+		return c.outbox.put(n.ID, message{tuple: n.Wanted}), nil
 	}
-	p := v.plan(n)
-	if len(p.Held) > 0 {
-		return c.outbox.put(n.ID, message{tuple: n.Wanted, why: p.Held[0].Module + " cannot be worked out: " + p.Held[0].Why}), nil
-	}
-	digest, err := wanted(n, p)
-	if err != nil || digest == "" {
-		return c.outbox.put(n.ID, message{}), err
-	}
-	tuple, err := c.issue(ctx, n, p, digest)
+	tuple, err := c.issue(ctx, l)
 	if err != nil {
 		return message{}, err
 	}
 	d := declaration.Declaration{
 		Format: declaration.Format, Mesh: c.mesh, Node: n.ID, Name: n.Name,
-		Epoch: tuple.Epoch, Generation: tuple.Generation, Body: p.Body, Where: p.Where,
+		Epoch: tuple.Epoch, Generation: tuple.Generation, Body: l.plan.Body, Where: l.plan.Where,
 	}
 	envelope, err := link.Seal(c.keys.declare, link.TypeDeclaration, d)
 	if err != nil {
@@ -138,27 +190,28 @@ func (c *Controller) workOut(ctx context.Context, v *view, n inventory.Node) (me
 
 // errMoved is that a newer declaration was issued since the look that this one
 // was worked out of: a place above it would take the node back to what was.
-var errMoved = errors.New("a newer declaration has been issued meanwhile")
+var errMoved = fault.New(fault.Conflict, "a newer declaration has been issued meanwhile")
 
 // issue gives the digest its place in the order, in the transaction that
 // records it. What is already the newest keeps its place.
-func (c *Controller) issue(ctx context.Context, n inventory.Node, p plan.Plan, digest document.Digest) (t declaration.Tuple, err error) {
-	if n.Wanted.Digest == digest && n.Wanted.Epoch == c.db.Epoch() {
+func (c *Controller) issue(ctx context.Context, l looked) (t declaration.Tuple, err error) {
+	n := l.node
+	if c.stands(l) {
 		return n.Wanted, nil
 	}
-	names := make([]string, 0, len(p.Body.Modules))
-	for _, m := range p.Body.Modules {
+	names := make([]string, 0, len(l.plan.Body.Modules))
+	for _, m := range l.plan.Body.Modules {
 		names = append(names, m.Module)
 	}
-	err = c.write(ctx, func(tx *db.Tx) error {
-		is, err := inventorystore.Node(tx, n.ID)
+	err = c.small.write(ctx, func(tx *db.Tx) error {
+		is, there, err := inventorystore.Unread(tx, n.ID)
 		if err != nil {
 			return err
 		}
-		if is.Wanted != n.Wanted {
+		if !there || is.Wanted != n.Wanted {
 			return errMoved
 		}
-		t, err = inventorystore.Issue(tx, inventorystore.Issuing{Node: n.ID, Digest: digest, Modules: names, At: clock.Now()})
+		t, err = inventorystore.Issue(tx, inventorystore.Issuing{Node: n.ID, Digest: l.short.digest, Modules: names, At: clock.Now()})
 		return err
 	})
 	return t, err

@@ -40,13 +40,12 @@ func (h *heard) add(node string) {
 
 // open verifies that the node whose subject this is signed the message.
 func (c *Controller) open(ctx context.Context, m bus.Message, t link.PayloadType) (inventory.Node, []byte, error) {
-	var n inventory.Node
-	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
-		n, err = inventorystore.Node(tx, m.From)
-		return err
-	})
+	n, err := c.nodeNow(ctx, m.From)
 	if err != nil {
 		return n, nil, err
+	}
+	if n.ID != m.From {
+		return n, nil, fault.New(fault.Denied, "a message on the subject of %q, which is no node's id", m.From)
 	}
 	envelope, err := link.DecodeEnvelope(m.Data)
 	if err != nil {
@@ -54,6 +53,18 @@ func (c *Controller) open(ctx context.Context, m bus.Message, t link.PayloadType
 	}
 	payload, err := envelope.Open(t, n.Sign)
 	return n, payload, err
+}
+
+// nodeNow is the node with this id or name, as the record has it now.
+func (c *Controller) nodeNow(ctx context.Context, name string) (n inventory.Node, err error) {
+	err = c.with(ctx, func(v *view) error {
+		is, err := v.node(name)
+		if err == nil {
+			n = is.Node
+		}
+		return err
+	})
+	return n, err
 }
 
 // hello hears a host's sign of life and answers it: current, or the declaration.
@@ -84,7 +95,8 @@ func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
 // hear records what a hello says, and its receipt. A tuple that the ledger
 // never issued is a finding, and overwrites nothing.
 func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, now time.Time) error {
-	err := c.write(ctx, func(tx *db.Tx) error {
+	err := c.small.write(ctx, func(tx *db.Tx) error {
+		h := h
 		before, err := late(tx, h)
 		if err != nil {
 			return err
@@ -99,10 +111,15 @@ func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, 
 		if !fresh {
 			return fault.New(fault.Conflict, "hello %d of node %q is not newer than the last", h.Counter, n.Name)
 		}
-		if err := c.receipt(tx, h, now); err != nil {
+		is, err := mustRead(tx, n.ID)
+		if err != nil {
 			return err
 		}
-		*n, err = inventorystore.Node(tx, n.ID)
+		if moved, err := receipt(tx, is, h, now); err != nil || !moved {
+			*n = is
+			return err
+		}
+		*n, err = mustRead(tx, n.ID)
 		return err
 	})
 	if err == nil {
@@ -127,33 +144,64 @@ func refusedTuple(h link.Hello) declaration.Tuple {
 	return declaration.Tuple{Epoch: h.Refused.Epoch, Generation: h.Refused.Generation, Digest: h.Refused.Digest}
 }
 
+func mustRead(tx *db.Tx, id string) (inventory.Node, error) {
+	n, there, err := inventorystore.Unread(tx, id)
+	if err == nil && !there {
+		err = fault.New(fault.NotFound, "there is no node with the id %q", id)
+	}
+	return n, err
+}
+
 // receipt records what the hello proves was sent: what was accepted, and what was
-// refused where it is of ours. The finding is about what was accepted alone.
-func (c *Controller) receipt(tx *db.Tx, h link.Hello, now time.Time) error {
+// refused where it is of ours. The finding is about what was accepted alone. It
+// reports whether the record has moved; what stands is not written again.
+func receipt(tx *db.Tx, n inventory.Node, h link.Hello, now time.Time) (moved bool, err error) {
 	if h.Refused != nil {
-		issued, err := inventorystore.Issued(tx, h.Node, refusedTuple(h))
-		if err == nil && issued {
-			err = inventorystore.SaveSent(tx, h.Node, refusedTuple(h), now)
-		}
-		if err != nil {
-			return err
+		if moved, err = sentOf(tx, n, refusedTuple(h), now); err != nil {
+			return moved, err
 		}
 	}
-	told := h.Accepted
-	if told == (declaration.Tuple{}) {
-		return inventorystore.SetFinding(tx, h.Node, "")
+	told, finding, ours := h.Accepted, "", false
+	if told != (declaration.Tuple{}) {
+		if ours, err = issued(tx, n, told); err != nil {
+			return moved, err
+		}
+		if !ours && told.Epoch >= tx.Epoch() { // of an earlier epoch: the takeover has answered that
+			finding = "has accepted " + tupleWords(told) + ", which this record never issued"
+		}
 	}
-	issued, err := inventorystore.Issued(tx, h.Node, told)
-	if err != nil {
-		return err
+	if finding != n.Finding {
+		moved = true
+		if err := inventorystore.SetFinding(tx, h.Node, finding); err != nil {
+			return moved, err
+		}
 	}
-	if !issued && told.Epoch >= tx.Epoch() {
-		return inventorystore.SetFinding(tx, h.Node, "has accepted "+tupleWords(told)+", which this record never issued")
+	if !ours || finding != "" {
+		return moved, nil
 	}
-	if err := inventorystore.SetFinding(tx, h.Node, ""); err != nil || !issued {
-		return err // not issued and of an earlier epoch: the takeover has answered that
+	sent, err := sentOf(tx, n, told, now)
+	return moved || sent, err
+}
+
+// issued reports whether exactly this was ever issued to the node.
+func issued(tx *db.Tx, n inventory.Node, t declaration.Tuple) (bool, error) {
+	if t == n.Wanted {
+		return t != declaration.Tuple{}, nil
 	}
-	return inventorystore.SaveSent(tx, h.Node, told, now)
+	return inventorystore.Issued(tx, n.ID, t)
+}
+
+// sentOf records that this was sent, where it is of ours and newer than what is
+// recorded, and reports whether it did.
+func sentOf(tx *db.Tx, n inventory.Node, t declaration.Tuple, now time.Time) (bool, error) {
+	if !n.Sent.Tuple.Before(t) {
+		return false, nil
+	}
+	ours, err := issued(tx, n, t)
+	if err != nil || !ours {
+		return false, err
+	}
+	return true, inventorystore.SaveSent(tx, n.ID, t, now)
 }
 
 // receiptOfReport records what the report proves was sent: it may come before the
@@ -197,19 +245,15 @@ func (c *Controller) answerHello(ctx context.Context, n inventory.Node, h link.H
 
 // message is what the node should be told, worked out where that has not been done yet.
 func (c *Controller) message(ctx context.Context, n inventory.Node) (message, error) {
-	if m, ok := c.outbox.of(n.ID); ok {
+	if m, ok := c.outbox.of(n.ID); ok && m.answers(n.Accepted) {
 		return m, nil
 	}
 	for {
-		v, err := c.look(ctx)
+		l, err := c.lookAt(ctx, n.ID)
 		if err != nil {
 			return message{}, err
 		}
-		is, err := v.node(n.ID)
-		if err != nil {
-			return message{}, err
-		}
-		if m, err := c.workOut(ctx, v, is); !errors.Is(err, errMoved) {
+		if m, err := c.workOut(ctx, l); !errors.Is(err, errMoved) {
 			return m, err
 		}
 	}
@@ -230,7 +274,7 @@ func (c *Controller) report(ctx context.Context, m bus.Message) ([]byte, error) 
 	}
 	now := clock.Now()
 	stored := false
-	err = c.write(ctx, func(tx *db.Tx) (err error) {
+	err = c.small.write(ctx, func(tx *db.Tx) (err error) {
 		if stored, err = inventorystore.SaveReport(tx, r, m.Data, now); err != nil || !stored {
 			return err
 		}

@@ -166,11 +166,7 @@ func (c *Controller) hookSecret(module string) string {
 }
 
 func (c *Controller) answerModuleHook(ctx context.Context, _ api.Who, in api.ModuleIn) (api.HookOut, error) {
-	v, err := c.look(ctx)
-	if err != nil {
-		return api.HookOut{}, err
-	}
-	if _, err := v.module(in.Module); err != nil {
+	if _, _, _, err := c.factsOf(ctx, in.Module); err != nil {
 		return api.HookOut{}, err
 	}
 	return api.HookOut{URL: c.at.API + "/hooks/" + in.Module, Secret: c.hookSecret(in.Module)}, nil

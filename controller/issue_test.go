@@ -48,13 +48,13 @@ func TestAnOlderLookIssuesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := issue("first")
-	v, err := c.look(t.Context())
+	issue("first")
+	old, err := c.lookAt(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := issue("second")
-	if _, err := c.workOut(t.Context(), v, old); !errors.Is(err, errMoved) {
+	if _, err := c.workOut(t.Context(), old); !errors.Is(err, errMoved) {
 		t.Errorf("an older look issues something: %v", err)
 	}
 	m, err := c.message(t.Context(), now)

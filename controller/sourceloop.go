@@ -16,6 +16,7 @@ import (
 	"noxmesh/internal/git"
 	"noxmesh/internal/loop"
 	"noxmesh/manifest"
+	"noxmesh/plan"
 )
 
 // sourceStep looks at one module's source and records what it found. A failure
@@ -73,7 +74,9 @@ func (c *Controller) saveSource(ctx context.Context, was, next source.Source) er
 	}
 	c.log.Info("source", "module", next.Module, "state", next.State.String(), "commit", next.Commit, "why", next.Why)
 	c.builds.Nudge(next.Module)
-	c.declares.NudgeAll() // what it requires may decide what belongs on a node
+	if (was.Commit == "") != (next.Commit == "") || !plan.Alike(was.Manifest, next.Manifest) {
+		c.declares.NudgeAll() // what it requires may decide what belongs on a node
+	}
 	return nil
 }
 

@@ -1,9 +1,11 @@
 package controller
 
 import (
-	"context"
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	mesh "noxmesh"
 	"noxmesh/declaration"
@@ -15,169 +17,160 @@ import (
 	identitystore "noxmesh/identity/store"
 	"noxmesh/internal/db"
 	"noxmesh/inventory"
-	inventorystore "noxmesh/inventory/store"
 	"noxmesh/plan"
+	"noxmesh/trouble"
 )
 
-// view is the record at one moment, as the rules want to see it. Nothing in it
-// is changed after it has been read.
+// view is the record at one revision, as the rules want to see it. What it
+// hands out is never changed afterwards: a newer fact takes its place.
 type view struct {
 	mesh     string
 	registry string
 	platform string
-	modules  []deliverystore.ModuleRow
-	sources  map[string]source.Source
-	builds   map[string][]artifact.Build // by module
-	byID     map[document.Digest]*artifact.Build
-	asked    map[string][]delivery.Asked           // by module
-	writes   map[string][]delivery.Write           // by module
-	declared map[string]map[string]document.Digest // by node, by module: the build
-	assigned map[string][]mesh.Assignment          // by node
-	nodes    []inventory.Node
+
+	modules  map[string]*moduleView // with those that left and whose builds are kept
+	names    []string               // of the modules that the mesh knows, sorted
+	made     map[document.Digest]*artifact.Build
+	nodes    map[string]*nodeView // by id
+	ids      []string             // of the nodes, in the order of their names
+	byName   map[string]string    // the ids
 	builders []identitystore.BuilderRow
-	names    map[string]string // of builders by id, those that have left too
+	called   map[string]string // the names of builders by id, those that have left too
+	troubles map[string]trouble.Trouble
 
-	belongs map[string][]string // by node: what belong has worked out
+	known  *plan.Known
+	asks   map[string]map[string]bool // by name: the nodes whose plans may depend on what it means
+	astray map[string]bool            // the nodes with a finding against the record
+	dirty  map[string]bool            // the nodes of which belong is to be worked out again
 }
 
-// look reads the whole record in one transaction.
-func (c *Controller) look(ctx context.Context) (*view, error) {
-	v := &view{mesh: c.mesh, registry: c.at.Registry, platform: c.cfg.Platform}
-	return v, c.db.Read(ctx, v.load)
+// moduleView is what the record holds of one module.
+type moduleView struct {
+	row    deliverystore.ModuleRow
+	known  bool // the mesh has it now
+	source source.Source
+	builds []artifact.Build
+	asked  []delivery.Asked
+	writes []delivery.Write
+	on     map[string]bool // the nodes that it belongs on
 }
 
-func (v *view) load(tx *db.Tx) (err error) {
-	if v.modules, err = deliverystore.Modules(tx); err != nil {
-		return err
-	}
-	if v.sources, err = deliverystore.Sources(tx); err != nil {
-		return err
-	}
-	if err = v.loadDelivery(tx); err != nil {
-		return err
-	}
-	if v.nodes, err = inventorystore.Nodes(tx); err != nil {
-		return err
-	}
-	assignments, err := inventorystore.Assignments(tx)
-	if err != nil {
-		return err
-	}
-	v.assigned, v.belongs = map[string][]mesh.Assignment{}, map[string][]string{}
-	for _, a := range assignments {
-		v.assigned[a.Node] = append(v.assigned[a.Node], a)
-	}
-	if v.builders, err = identitystore.Builders(tx); err != nil {
-		return err
-	}
-	v.names, err = identitystore.BuilderNames(tx)
-	return err
+// nodeView is what the record holds of one node.
+type nodeView struct {
+	inventory.Node
+	assigned []mesh.Assignment
+	declared map[string]document.Digest    // by module: the build
+	applied  map[document.Digest]time.Time // when each content was first reported as applied
+	belong   []string                      // the modules that belong on it, providers first
+	asked    []string                      // every name whose meaning decided that
+	worked   atomic.Pointer[workedOut]     // nil: not worked out since something of it has moved
 }
 
-func (v *view) loadDelivery(tx *db.Tx) error {
-	v.builds, v.byID = map[string][]artifact.Build{}, map[document.Digest]*artifact.Build{}
-	v.asked, v.writes = map[string][]delivery.Asked{}, map[string][]delivery.Write{}
-	for _, m := range v.modules {
-		made, err := deliverystore.MadeBuilds(tx, m.Name)
-		if err != nil {
-			return err
-		}
-		v.builds[m.Name] = made
-		for i := range made {
-			v.byID[made[i].ID] = &made[i]
-		}
-		if v.asked[m.Name], err = deliverystore.Asked(tx, m.Name); err != nil {
-			return err
-		}
-		writes, err := deliverystore.DeclareWrites(tx, m.Name, 0)
-		if err != nil {
-			return err
-		}
-		for _, w := range writes {
-			v.writes[m.Name] = append(v.writes[m.Name], delivery.Write{ID: w.ID, Build: w.Build, Nodes: w.Nodes, By: w.By, Policy: w.By == byPolicy, At: w.At})
-		}
+// workedOut is a node's plan without its resources.
+type workedOut struct {
+	digest  document.Digest // of the whole body; empty where something is held
+	empty   bool            // no module is in it
+	wanted  []string
+	leftOut []plan.Reason
+	held    []plan.Reason
+}
+
+func newView(meshID, registry, platform string) *view {
+	return &view{
+		mesh: meshID, registry: registry, platform: platform,
+		modules: map[string]*moduleView{}, made: map[document.Digest]*artifact.Build{}, nodes: map[string]*nodeView{},
+		byName: map[string]string{}, called: map[string]string{}, troubles: map[string]trouble.Trouble{},
+		known: plan.NewKnown(), asks: map[string]map[string]bool{}, astray: map[string]bool{}, dirty: map[string]bool{},
 	}
-	declared, err := deliverystore.Declared(tx)
-	if err != nil {
-		return err
-	}
-	v.declared = map[string]map[string]document.Digest{}
-	for _, d := range declared {
-		if v.declared[d.Node] == nil {
-			v.declared[d.Node] = map[string]document.Digest{}
-		}
-		v.declared[d.Node][d.Module] = d.Build
-	}
-	return nil
 }
 
 // byPolicy is who declares where no person does.
 const byPolicy = "policy auto"
 
-// seen is the modules as one node sees them.
-func (v *view) seen(node string) []plan.Module {
-	out := make([]plan.Module, 0, len(v.modules))
-	for _, m := range v.modules {
-		p := plan.Module{Name: m.Name, Declared: v.byID[v.declared[node][m.Name]]}
-		if s, ok := v.sources[m.Name]; ok && s.Commit != "" {
-			p.Source = &s.Manifest
-		}
-		out = append(out, p)
+// near is the modules that have a part in what this node should be, as it sees them.
+func (v *view) near(n *nodeView) ([]plan.Module, []string) {
+	return v.known.Near(roots(n.assigned), v.declaredOn(n.declared))
+}
+
+func roots(assigned []mesh.Assignment) []string {
+	out := make([]string, 0, len(assigned))
+	for _, a := range assigned {
+		out = append(out, a.Module)
 	}
 	return out
 }
 
-// belong is the modules that belong on a node, providers first.
-func (v *view) belong(node string) []string {
-	if order, worked := v.belongs[node]; worked {
-		return order
-	}
-	var roots []string
-	for _, a := range v.assigned[node] {
-		roots = append(roots, a.Module)
-	}
-	order, _ := plan.Belong(v.seen(node), roots)
-	v.belongs[node] = order
-	return order
-}
-
-// nodesOf is the ids of the nodes that a module belongs on.
-func (v *view) nodesOf(module string) []string {
-	var ids []string
-	for _, n := range v.nodes {
-		if slices.Contains(v.belong(n.ID), module) {
-			ids = append(ids, n.ID)
+func (v *view) declaredOn(declared map[string]document.Digest) map[string]*artifact.Build {
+	out := make(map[string]*artifact.Build, len(declared))
+	for module, id := range declared {
+		if b := v.made[id]; b != nil {
+			out[module] = b
 		}
 	}
-	return ids
+	return out
 }
 
 // plan is what one node should be.
-func (v *view) plan(n inventory.Node) plan.Plan {
+func (v *view) plan(n *nodeView) plan.Plan {
+	modules, _ := v.near(n)
 	return plan.Compile(plan.Facts{
-		Mesh: v.mesh, Node: mesh.Node{ID: n.ID, Name: n.Name}, Assigned: v.assigned[n.ID],
-		Modules: v.seen(n.ID), Had: n.Had, Registry: v.registry,
+		Mesh: v.mesh, Node: mesh.Node{ID: n.ID, Name: n.Name}, Assigned: n.assigned,
+		Modules: modules, Had: n.Had, Registry: v.registry,
 	})
 }
 
-// wanted is the digest of what the mesh would send the node now, or empty where
-// it wants nothing of it or cannot work it out.
-func wanted(n inventory.Node, p plan.Plan) (document.Digest, error) {
-	if len(p.Held) > 0 || (len(p.Body.Modules) == 0 && n.Wanted == declaration.Tuple{}) {
-		return "", nil
+// inShort is the node's plan in short. It is worked out once for each change.
+func (v *view) inShort(n *nodeView) (*workedOut, error) {
+	if w := n.worked.Load(); w != nil {
+		return w, nil
 	}
-	return declaration.Declaration{Node: n.ID, Body: p.Body}.Digest()
+	_, w, err := v.inFull(n)
+	return w, err
+}
+
+// inFull is the node's plan, and the same in short.
+func (v *view) inFull(n *nodeView) (plan.Plan, *workedOut, error) {
+	p := v.plan(n)
+	w := n.worked.Load()
+	if w == nil {
+		var err error
+		if w, err = shorten(n.ID, p); err != nil {
+			return p, nil, err
+		}
+		n.worked.Store(w)
+	}
+	return p, w, nil
+}
+
+func shorten(node string, p plan.Plan) (*workedOut, error) {
+	w := &workedOut{empty: len(p.Body.Modules) == 0, wanted: p.Wanted, leftOut: p.LeftOut, held: p.Held}
+	if len(p.Held) > 0 {
+		return w, nil
+	}
+	var err error
+	w.digest, err = declaration.Declaration{Node: node, Body: p.Body}.Digest()
+	return w, err
+}
+
+// of is the digest of what the mesh would send the node now, or empty where it
+// wants nothing of it or cannot work it out.
+func (w *workedOut) of(n inventory.Node) document.Digest {
+	if w.empty && n.Wanted == (declaration.Tuple{}) {
+		return ""
+	}
+	return w.digest
 }
 
 // facts is what is known of one module.
 func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
+	is := v.modules[m.Name]
 	f := delivery.Facts{
-		Module: m.Name, AddedAt: m.AddedAt, Policy: delivery.Policy(m.Policy), Source: v.sources[m.Name], Builds: v.builds[m.Name],
-		Asked: v.asked[m.Name], Nodes: v.nodesOf(m.Name), Writes: v.writes[m.Name], Platform: v.platform,
-		Declared: map[string]document.Digest{}, Names: v.names,
+		Module: m.Name, AddedAt: m.AddedAt, Policy: delivery.Policy(m.Policy), Source: is.source, Builds: is.builds,
+		Asked: is.asked, Nodes: v.nodesOf(m.Name), Writes: is.writes, Platform: v.platform,
+		Declared: map[string]document.Digest{}, Names: v.called,
 	}
 	for _, node := range f.Nodes { // what is declared where it does not belong is in no declaration
-		if b, ok := v.declared[node][m.Name]; ok {
+		if b, ok := v.nodes[node].declared[m.Name]; ok {
 			f.Declared[node] = b
 		}
 	}
@@ -187,46 +180,67 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 	return f
 }
 
-func (v *view) module(name string) (deliverystore.ModuleRow, error) {
-	names := make([]string, 0, len(v.modules))
-	for _, m := range v.modules {
-		if m.Name == name {
-			return m, nil
-		}
-		names = append(names, m.Name)
+// nodesOf is the ids of the nodes that a module belongs on, in the order of their names.
+func (v *view) nodesOf(module string) []string {
+	is := v.modules[module]
+	if is == nil {
+		return nil
 	}
-	return deliverystore.ModuleRow{}, db.Missing("module", name, names)
+	return slices.SortedFunc(maps.Keys(is.on), func(a, b string) int { return strings.Compare(v.nodes[a].Name, v.nodes[b].Name) })
 }
 
-// node is a node by name or id.
-func (v *view) node(name string) (inventory.Node, error) {
-	names := make([]string, 0, len(v.nodes))
-	for _, n := range v.nodes {
-		if n.Name == name || n.ID == name {
-			return n, nil
-		}
-		names = append(names, n.Name)
+func (v *view) module(name string) (deliverystore.ModuleRow, error) {
+	if m := v.modules[name]; m != nil && m.known {
+		return m.row, nil
 	}
-	return inventory.Node{}, db.Missing("node", name, names)
+	return deliverystore.ModuleRow{}, db.Missing("module", name, v.names)
+}
+
+// source is what is known of a module's source.
+func (v *view) source(module string) source.Source {
+	if m := v.modules[module]; m != nil {
+		return m.source
+	}
+	return source.Source{}
+}
+
+// node is a node by id or name.
+func (v *view) node(name string) (*nodeView, error) {
+	if n := v.nodes[name]; n != nil {
+		return n, nil
+	}
+	if n := v.nodes[v.byName[name]]; n != nil {
+		return n, nil
+	}
+	return nil, db.Missing("node", name, slices.Collect(maps.Keys(v.byName)))
 }
 
 func (v *view) nodeName(id string) string {
-	for _, n := range v.nodes {
-		if n.ID == id {
-			return n.Name
-		}
+	if n := v.nodes[id]; n != nil {
+		return n.Name
 	}
 	return id
+}
+
+// inOrder is the nodes in the order of their names.
+func (v *view) inOrder() []*nodeView {
+	out := make([]*nodeView, len(v.ids))
+	for i, id := range v.ids {
+		out[i] = v.nodes[id]
+	}
+	return out
 }
 
 // recovering is why nothing is declared at all, or empty: a node has accepted
 // what this record never issued, so that the record is not the newest.
 func (v *view) recovering() string {
-	var who []string
-	for _, n := range v.nodes {
-		if n.Finding != "" {
-			who = append(who, n.Name+" "+n.Finding)
-		}
+	if len(v.astray) == 0 {
+		return ""
 	}
+	var who []string
+	for id := range v.astray {
+		who = append(who, v.nodes[id].Name+" "+v.nodes[id].Finding)
+	}
+	slices.Sort(who)
 	return strings.Join(who, "; ")
 }

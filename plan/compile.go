@@ -159,21 +159,25 @@ func (c *compiler) inTurn() []string {
 
 // providers is what a module's requirements are met by, other modules each once.
 func (c *compiler) providers(name string) []string {
-	var requires []string
-	switch m := c.modules[name]; {
-	case m.Declared != nil:
-		requires = m.Declared.Manifest.Requires
-	case m.Source != nil:
-		requires = m.Source.Requires
-	}
 	var out []string
-	for _, need := range requires {
+	for _, need := range requires(c.modules[name]) {
 		if p, why := c.graph.Provider(need); why == "" && p != name {
 			out = append(out, p)
 		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// requires is what a module needs on this node.
+func requires(m Module) []string {
+	switch {
+	case m.Declared != nil:
+		return m.Declared.Manifest.Requires
+	case m.Source != nil:
+		return m.Source.Requires
+	}
+	return nil
 }
 
 // settle works one module out whole, or names why it cannot be.

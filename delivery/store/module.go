@@ -88,7 +88,7 @@ func SetPolicy(tx *db.Tx, name, policy, by string, at time.Time) error {
 
 // Module is the module with this name; NotFound names the nearest.
 func Module(tx *db.Tx, name string) (ModuleRow, error) {
-	m, found, err := db.One(tx, scanModule, `SELECT `+moduleColumns+` FROM module WHERE name = $1`, name)
+	m, found, err := OneModule(tx, name)
 	if err != nil || found {
 		return m, err
 	}
@@ -97,6 +97,11 @@ func Module(tx *db.Tx, name string) (ModuleRow, error) {
 		return m, err
 	}
 	return m, db.Missing("module", name, names)
+}
+
+// OneModule is the module with this name, and false where there is none.
+func OneModule(tx *db.Tx, name string) (ModuleRow, bool, error) {
+	return db.One(tx, scanModule, `SELECT `+moduleColumns+` FROM module WHERE name = $1`, name)
 }
 
 // Modules is every module, sorted by name.

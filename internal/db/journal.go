@@ -1,8 +1,12 @@
 package db
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"sync"
+
+	"noxmesh/internal/fault"
 )
 
 // Change names one row, or one thing's rows, that a write has changed.
@@ -25,13 +29,6 @@ func (t *Tx) Changed(table, key string) {
 	if t.wrote != nil {
 		t.wrote.said = append(t.wrote.said, Change{table, key})
 	}
-}
-
-// Revision is the number of the write that made the state that a read sees. In
-// a write it is that of the write itself.
-func (t *Tx) Revision() (int64, error) {
-	n, _, err := One(t, Number, `SELECT revision FROM fence`)
-	return n, err
 }
 
 // journal is what the writes of this process have changed, by revision, for
@@ -72,34 +69,49 @@ func (j *journal) spoil(revision int64) {
 // unknown is the table that a write has touched of which nothing is known.
 const unknown = "?"
 
-// ChangesBetween is what the writes after one revision and up to another have
-// changed, and false where that is not known: another process has written, or
-// it is too long ago. Of the tables it says which were touched. Those up to
-// after are forgotten.
-func (d *DB) ChangesBetween(after, upto int64) (all []Change, tables map[string]bool, known bool) {
-	j := &d.journal
+// Since is what the writes after a revision have changed, up to Revision.
+type Since struct {
+	Revision int64    // of the state that the transaction sees, without what it has done itself
+	Known    bool     // whether the rest is: false where another process has written, or too much for too long
+	Changes  []Change // what the writes say; the same may stand there more than once
+	Tables   []string // what they have touched, whether they say so or not
+}
+
+// Since is what has changed after this revision. In a write it is asked for
+// before anything is changed: what follows may be taken back.
+func (t *Tx) Since(after int64) (Since, error) {
+	upto, _, err := One(t, Number, `SELECT revision FROM fence`)
+	if err != nil {
+		return Since{}, err
+	}
+	if t.wrote != nil {
+		if len(t.wrote.tables) > 0 {
+			return Since{}, fault.New(fault.Broken, "read what has changed: this write has changed something itself")
+		}
+		upto-- // its own number
+	}
+	return t.journal.since(after, upto), nil
+}
+
+// since forgets what comes up to after: whoever keeps a copy has it.
+func (j *journal) since(after, upto int64) Since {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	tables = map[string]bool{}
-	for r := after + 1; r <= upto; r++ {
+	out := Since{Revision: upto, Known: after <= upto}
+	tables := map[string]bool{}
+	for r := after + 1; r <= upto && out.Known; r++ {
 		c, there := j.writes[r]
-		if !there {
-			return nil, nil, false
-		}
-		if c.tables[unknown] {
-			return nil, nil, false
-		}
-		all = append(all, c.said...)
-		for t := range c.tables {
-			tables[t] = true
-		}
+		out.Known = there && !c.tables[unknown]
+		out.Changes = append(out.Changes, c.said...)
+		maps.Copy(tables, c.tables)
 	}
+	out.Tables = slices.Sorted(maps.Keys(tables))
 	for r := range j.writes {
 		if r <= after {
 			delete(j.writes, r)
 		}
 	}
-	return all, tables, after <= upto
+	return out
 }
 
 // table is the table that a statement changes.

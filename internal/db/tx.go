@@ -18,12 +18,13 @@ const attempts = 12
 // Tx is one transaction. It is for one goroutine, and ends with the function
 // that it was given to.
 type Tx struct {
-	ctx    context.Context //nolint:containedctx // a transaction ends with the context it began with
-	tx     *sql.Tx
-	engine engine
-	epoch  int64
-	pool   *statements
-	wrote  *changes // nil in a read
+	ctx     context.Context //nolint:containedctx // a transaction ends with the context it began with
+	tx      *sql.Tx
+	engine  engine
+	epoch   int64
+	pool    *statements
+	journal *journal
+	wrote   *changes // nil in a read
 }
 
 // Write runs f in one transaction, under the fence, and commits what it did if
@@ -39,7 +40,7 @@ func (d *DB) Write(ctx context.Context, f func(*Tx) error) error {
 			return err
 		}
 		wrote := changes{tables: map[string]bool{}}
-		if err := f(&Tx{ctx: ctx, tx: tx, engine: d.engine, epoch: mine.epoch, pool: d.statements(d.writer), wrote: &wrote}); err != nil {
+		if err := f(&Tx{ctx: ctx, tx: tx, engine: d.engine, epoch: mine.epoch, pool: d.statements(d.writer), journal: &d.journal, wrote: &wrote}); err != nil {
 			return err
 		}
 		d.journal.note(revision, wrote)
@@ -64,7 +65,7 @@ func (d *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	}
 	defer d.prepare(ctx, d.reader)
 	defer tx.Rollback()
-	if err := f(&Tx{ctx: ctx, tx: tx, engine: d.engine, epoch: d.Epoch(), pool: d.statements(d.reader)}); err != nil {
+	if err := f(&Tx{ctx: ctx, tx: tx, engine: d.engine, epoch: d.Epoch(), pool: d.statements(d.reader), journal: &d.journal}); err != nil {
 		return d.engine.classify(err, "read the record")
 	}
 	return nil

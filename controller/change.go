@@ -1,0 +1,269 @@
+package controller
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	mesh "noxmesh"
+	"noxmesh/delivery"
+	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/source"
+	deliverystore "noxmesh/delivery/store"
+	"noxmesh/document"
+	"noxmesh/inventory"
+	inventorystore "noxmesh/inventory/store"
+	"noxmesh/manifest"
+	"noxmesh/plan"
+	"noxmesh/trouble"
+)
+
+// at is the place of a module, made where there is none.
+func (v *view) at(module string) *moduleView {
+	m := v.modules[module]
+	if m == nil {
+		m = &moduleView{on: map[string]bool{}}
+		v.modules[module] = m
+	}
+	return m
+}
+
+func (v *view) setModule(name string, row deliverystore.ModuleRow, known bool) {
+	m := v.at(name)
+	at, listed := slices.BinarySearch(v.names, name)
+	switch {
+	case known && !listed:
+		v.names = slices.Insert(v.names, at, name)
+	case !known && listed:
+		v.names = slices.Delete(v.names, at, at+1)
+	}
+	m.row, m.known = row, known
+	if !known {
+		m.source = source.Source{} // it left with its module
+		v.moved(v.known.Forget(name))
+		return
+	}
+	v.moved(v.known.Set(name, read(m.source)))
+}
+
+func (v *view) setSource(module string, s source.Source) {
+	m := v.at(module)
+	s.Module = module
+	if m.known {
+		m.source = s
+		v.moved(v.known.Set(module, read(s)))
+	}
+}
+
+// read is the manifest of a source that was read, or nil.
+func read(s source.Source) *manifest.Source {
+	if s.Commit == "" {
+		return nil
+	}
+	return &s.Manifest
+}
+
+// moved lets what these names mean be asked again.
+func (v *view) moved(names []string) {
+	for _, name := range names {
+		for id := range v.asks[name] {
+			v.dirty[id] = true
+		}
+	}
+}
+
+func (v *view) setBuild(b artifact.Build) {
+	m := v.at(b.Module)
+	v.made[b.ID] = &b
+	m.builds = put(m.builds, b, func(o artifact.Build) bool { return o.ID == b.ID })
+	for id := range m.on { // where it lies has a part in what is sent
+		if n := v.nodes[id]; n.declared[b.Module] == b.ID {
+			n.worked.Store(nil)
+		}
+	}
+}
+
+func (v *view) setAsked(id string, a deliverystore.AskedRow, there bool) {
+	same := func(o delivery.Asked) bool { return o.ID == id }
+	if there {
+		m := v.at(a.Module)
+		m.asked = put(m.asked, a.Asked, same)
+		return
+	}
+	for _, m := range v.modules { // a request leaves where a newer one stands for it, and with its module
+		m.asked = without(m.asked, same)
+	}
+}
+
+func (v *view) setWrite(id string, w deliverystore.DeclareWrite, there bool) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	same := func(o delivery.Write) bool { return err == nil && o.ID == n }
+	if there {
+		m := v.at(w.Module)
+		m.writes = put(m.writes, asWrite(w), same)
+		return
+	}
+	for _, m := range v.modules {
+		m.writes = without(m.writes, same)
+	}
+}
+
+func (v *view) setTrouble(key string, t trouble.Trouble, there bool) {
+	delete(v.troubles, key)
+	if there {
+		v.troubles[key] = t
+	}
+}
+
+// setNode puts in what is known of a node but what it has reported.
+func (v *view) setNode(id string, n inventory.Node, there bool) {
+	was := v.nodes[id]
+	if was != nil && (!there || was.Name != n.Name) {
+		v.unlist(was.Node)
+	}
+	if !there {
+		v.leave(was)
+		return
+	}
+	if was == nil {
+		was = &nodeView{declared: map[string]document.Digest{}}
+		v.nodes[id] = was
+		v.dirty[id] = true
+	}
+	if at, listed := v.place(n); !listed {
+		v.ids = slices.Insert(v.ids, at, id)
+	}
+	v.byName[n.Name] = id
+	if was.Name != n.Name || !slices.Equal(was.Had, n.Had) {
+		was.worked.Store(nil)
+	}
+	n.Report, n.ReportAt, n.Trouble = was.Report, was.ReportAt, was.Trouble
+	was.Node = n
+	delete(v.astray, id)
+	if n.Finding != "" {
+		v.astray[id] = true
+	}
+}
+
+// place is where a node stands in the order of names.
+func (v *view) place(n inventory.Node) (int, bool) {
+	return slices.BinarySearchFunc(v.ids, n, func(id string, n inventory.Node) int {
+		return cmp.Or(strings.Compare(v.nodes[id].Name, n.Name), strings.Compare(id, n.ID))
+	})
+}
+
+func (v *view) unlist(n inventory.Node) {
+	if at, listed := v.place(n); listed {
+		v.ids = slices.Delete(v.ids, at, at+1)
+	}
+	if v.byName[n.Name] == n.ID {
+		delete(v.byName, n.Name)
+	}
+}
+
+func (v *view) leave(n *nodeView) {
+	if n == nil {
+		return
+	}
+	v.unask(n)
+	delete(v.nodes, n.ID)
+	delete(v.astray, n.ID)
+	delete(v.dirty, n.ID)
+}
+
+func (v *view) setSaid(node string, said inventorystore.Said, there bool) {
+	n := v.nodes[node]
+	if n == nil {
+		return
+	}
+	n.Report, n.ReportAt, n.Trouble = nil, said.At, said.Trouble
+	if there {
+		n.Report = &said.Report
+	}
+}
+
+func (v *view) setApplied(node string, on map[string]inventorystore.AppliedModule) {
+	n := v.nodes[node]
+	if n == nil {
+		return
+	}
+	n.applied = make(map[document.Digest]time.Time, len(on))
+	for _, a := range on {
+		n.applied[a.Content] = a.At
+	}
+}
+
+func (v *view) setAssigned(node string, all []mesh.Assignment) {
+	if n := v.nodes[node]; n != nil {
+		n.assigned = all
+		v.dirty[node] = true
+	}
+}
+
+func (v *view) setDeclared(node string, on []deliverystore.DeclaredRow) {
+	n := v.nodes[node]
+	if n == nil {
+		return
+	}
+	n.declared = make(map[string]document.Digest, len(on))
+	for _, d := range on {
+		n.declared[d.Module] = d.Build
+	}
+	v.dirty[node] = true
+}
+
+// settle works out again which modules belong on the nodes of which something has moved.
+func (v *view) settle() {
+	for id := range v.dirty {
+		n := v.nodes[id]
+		v.unask(n)
+		modules, asked := v.near(n)
+		n.belong, _ = plan.Belong(modules, roots(n.assigned))
+		n.asked = asked
+		n.worked.Store(nil)
+		for _, module := range n.belong {
+			v.at(module).on[id] = true
+		}
+		for _, name := range asked {
+			if v.asks[name] == nil {
+				v.asks[name] = map[string]bool{}
+			}
+			v.asks[name][id] = true
+		}
+	}
+	clear(v.dirty)
+}
+
+// unask takes back what settle put in.
+func (v *view) unask(n *nodeView) {
+	for _, module := range n.belong {
+		delete(v.at(module).on, n.ID)
+	}
+	for _, name := range n.asked {
+		delete(v.asks[name], n.ID)
+		if len(v.asks[name]) == 0 {
+			delete(v.asks, name)
+		}
+	}
+}
+
+// put is the list with this in it, in the place of the one that is the same. A
+// list that was handed out stays as it was.
+func put[T any](list []T, one T, same func(T) bool) []T {
+	at := slices.IndexFunc(list, same)
+	if at < 0 {
+		return append(list, one)
+	}
+	list = slices.Clone(list)
+	list[at] = one
+	return list
+}
+
+func without[T any](list []T, same func(T) bool) []T {
+	if !slices.ContainsFunc(list, same) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), same)
+}
