@@ -20,7 +20,7 @@ export GORACE ?= atexit_sleep_ms=10
 STATE := git status --porcelain 2>/dev/null; git diff 2>/dev/null | cksum
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check bench fuzz golden docs clean
+.PHONY: help build demo test lint check bench fuzz power golden docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -49,6 +49,14 @@ bench: ## the benchmarks (BENCH=pattern)
 
 fuzz: ## every fuzz target, for FUZZ of CPU time each (FUZZ=10m for the long run; ONLY=pattern)
 	$(GO) run ./internal/fuzz -cpu $(FUZZ) -only '$(ONLY)'
+
+# The rooms that keep something on a disk.
+POWERED := ./internal/power ./host
+
+power: ## cut the power at each effect of each writer, and fill its disks (root, loop devices; minutes)
+	@own=; if [ "$$(id -u)" = 0 ]; then own="unshare -m --propagation private"; fi; code=$$(mktemp); \
+	{ $$own $(GO) test -tags 'meshcrash power' -v -count=1 -parallel 8 -run 'Power|Disk|Cut' $(POWERED); echo $$? >$$code; } | \
+	grep -vE '^ *(=== |--- PASS)'; code=$$(cat $$code; rm $$code); exit $$code
 
 golden: ## write the golden files, and what the command stories expect, anew
 	@for folder in $$(git grep -lE 'flag.Bool\("update"' -- '*_test.go' | xargs -n1 dirname | sort -u); do \

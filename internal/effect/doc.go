@@ -2,9 +2,9 @@
 //
 // A program that is killed at any instruction and started again must go on as
 // if nothing had happened. That is tested by doing exactly that before and
-// after each effect: a build with the tag meshcrash reads MESH_CRASH
-// (name#n:before or name#n:after) and ends itself with SIGKILL there, reads
-// MESH_FAIL (name#n:ENOSPC) and lets the effect fail, and writes the name of
-// each effect it passes to the file MESH_EFFECTS. In every other build the hook
-// is the call itself.
+// after each effect. A build with the tag meshcrash ends itself with SIGKILL at
+// MESH_CRASH (name#n:before or name#n:after), and with MESH_POWER cuts the power
+// of the file systems mounted there at that moment; lets an effect fail by MESH_FAIL
+// (name#n:ENOSPC); and writes the name of each effect it passes to the file
+// MESH_EFFECTS. In every other build the hook is the call itself.
 package effect
