@@ -247,8 +247,11 @@ func (p *pass) makeDirectory(w *work) error {
 
 func (p *pass) makeParents(dir string) error {
 	_, err := p.sys.Dir(dir)
-	if dir == "/" || err == nil || !system.Absent(err) {
+	switch {
+	case dir == "/" || err != nil && !system.Absent(err):
 		return err
+	case err == nil:
+		return p.openParent(dir)
 	}
 	if err := p.makeParents(path.Dir(dir)); err != nil {
 		return err
@@ -267,4 +270,26 @@ func (p *pass) makeParents(dir string) error {
 		return err
 	}
 	return chmod(pl, found{info: info}, keep.Thing{Mode: 0o755})
+}
+
+// openParent gives its mode to a directory that a killed host had made on the
+// way to something: it is still shut, and nothing is in it.
+func (p *pass) openParent(dir string) error {
+	e, had := p.record.Entries[dir]
+	if !had || e.ID != "" || e.Phase != keep.Making || e.Thing.Kind != keep.Directory {
+		return nil
+	}
+	pl, err := at(p.sys, dir)
+	if err != nil {
+		return err
+	}
+	info, err := pl.dir.Lstat(pl.name)
+	if err != nil || kindOf(info) != keep.Directory || !sameMode(info, 0o700) {
+		return err
+	}
+	if in, err := pl.dir.Names(pl.name, 1); err != nil || len(in) > 0 {
+		return err
+	}
+	p.wrote = true
+	return chmod(pl, found{info: info}, e.Thing)
 }
