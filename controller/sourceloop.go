@@ -112,8 +112,11 @@ func kindOfDescent(d git.Descent) source.Kind {
 // kindOf says whether to back off. Where the forge has answered and what is there
 // is wrong, only a change can mend it, and that goes out within one look.
 func kindOf(s source.State) fault.Kind {
-	if s == source.Unreachable || s == source.Denied || s == source.Refused {
+	switch s {
+	case source.Unreachable, source.Denied, source.Refused, source.NoCommit:
 		return fault.Unavailable
+	case source.NeverLooked, source.Read, source.Gone, source.Empty, source.NoRef, source.NoFolder, source.NoManifest, source.NotFile,
+		source.BadManifest, source.WrongModule:
 	}
 	return fault.Invalid
 }
@@ -180,6 +183,7 @@ func stateOf(err error) source.State {
 		{git.NoRepository, source.Gone},
 		{git.Empty, source.Empty},
 		{git.NoRef, source.NoRef},
+		{git.NoCommit, source.NoCommit}, // or it was pushed over between two questions, twice
 	} {
 		if errors.Is(err, row.cause) {
 			return row.state

@@ -127,8 +127,8 @@ func pushes() map[string]Push {
 	return map[string]Push{
 		`{"ref":"refs/heads/main","before":"` + one + `","after":"` + two + `","commits":[]}`:                                            {"refs/heads/main", one, two},
 		`{"object_kind":"push","ref":"refs/heads/main","before":"` + one + `","after":"` + two + `","total_commits_count":100}`:          {"refs/heads/main", one, two},
-		`{"ref":"refs/heads/new","before":"` + zero + `","after":"` + two + `"}`:                                                          {"refs/heads/new", "", two},
-		`{"ref":"refs/heads/old","before":"` + one + `","after":"` + zero + `"}`:                                                          {"refs/heads/old", one, ""},
+		`{"ref":"refs/heads/new","before":"` + zero + `","after":"` + two + `"}`:                                                         {"refs/heads/new", "", two},
+		`{"ref":"refs/heads/old","before":"` + one + `","after":"` + zero + `"}`:                                                         {"refs/heads/old", one, ""},
 		`{"repository":{"clone_url":"http://forge.lan:3000/o/r.git"},"ref":"refs/heads/m","before":"` + one + `","after":"` + two + `"}`: {"refs/heads/m", one, two},
 	}
 }

@@ -73,11 +73,11 @@ func Look(previous Source, seen Seen, now time.Time) Source {
 // stayed is the source whose ref is still at the known commit. What was found
 // to be wrong with that commit still is; what was wrong with the way is over.
 func (s Source) stayed(seen Seen, now time.Time) Source {
-	if s.State.aboutCommit() || s.Commit == "" {
-		return s
-	}
 	if seen.Ref != "" {
 		s.Ref = seen.Ref
+	}
+	if s.State.aboutCommit() || s.Commit == "" {
+		return s
 	}
 	return s.enter(Read, "", now)
 }

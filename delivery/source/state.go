@@ -12,6 +12,7 @@ const (
 	Gone        State = "gone"         // there is no such repository
 	Empty       State = "empty"        // the repository has no commit
 	NoRef       State = "no-ref"       // the branch or tag is not there
+	NoCommit    State = "no-commit"    // the commit that is asked for is not there
 	Refused     State = "refused"      // the forge gave what no git should accept, is damaged, or too big
 	NoFolder    State = "no-folder"    // the commit has no such folder
 	NoManifest  State = "no-manifest"  // the commit has no module.json where the module should be
@@ -23,7 +24,7 @@ const (
 // States is every state there is.
 func States() []State {
 	return []State{
-		NeverLooked, Read, Unreachable, Denied, Gone, Empty, NoRef, Refused,
+		NeverLooked, Read, Unreachable, Denied, Gone, Empty, NoRef, NoCommit, Refused,
 		NoFolder, NoManifest, NotFile, BadManifest, WrongModule,
 	}
 }
@@ -55,6 +56,8 @@ func (s State) String() string {
 		return "the repository is empty"
 	case NoRef:
 		return "no such branch or tag"
+	case NoCommit:
+		return "no such commit"
 	case Refused:
 		return "the repository is refused"
 	case NoFolder:
@@ -77,7 +80,7 @@ func (s State) aboutCommit() bool {
 	switch s {
 	case Read, NoFolder, NoManifest, NotFile, BadManifest, WrongModule:
 		return true
-	case NeverLooked, Unreachable, Denied, Gone, Empty, NoRef, Refused:
+	case NeverLooked, Unreachable, Denied, Gone, Empty, NoRef, NoCommit, Refused:
 		return false
 	}
 	return false
