@@ -200,9 +200,9 @@ func (r *rig) assign(module string) {
 // build is what a builder makes of the source as it was read, fit and recorded.
 func (r *rig) build(module string) artifact.Build {
 	r.t.Helper()
-	v, err := r.look(r.t.Context())
+	row, f, _, err := r.factsOf(r.t.Context(), module)
 	r.must(err)
-	s := v.sources[module]
+	s := f.Source
 	m := manifest.Built{
 		Format: 1, Module: module, Provides: s.Manifest.Provides, Requires: s.Manifest.Requires, Claims: s.Manifest.Claims, Settings: s.Manifest.Settings,
 		Built: manifest.Provenance{Commit: s.Commit, Tree: s.Tree, Platform: "linux/amd64", Closure: []manifest.Input{}},
@@ -210,9 +210,6 @@ func (r *rig) build(module string) artifact.Build {
 	for _, one := range s.Manifest.Resources {
 		m.Resources = append(m.Resources, manifest.BuiltResource{ID: one.ID, Type: one.Type, Path: one.Path, Content: one.Content})
 	}
-	row, err := v.module(module)
-	r.must(err)
-	f := v.facts(row)
 	d := delivery.Compare(f, clock.Now())
 	if d.Ask == nil {
 		r.t.Fatalf("nothing is to be built of %q: %+v", module, d)
@@ -236,13 +233,13 @@ func (r *rig) build(module string) artifact.Build {
 		_, err = deliverystore.SaveAnswer(tx, deliverystore.AnswerRow{Answer: a, Envelope: []byte(`{}`), Verdict: verdict.Fit, At: clock.Now()})
 		return err
 	})
-	v, err = r.look(r.t.Context())
+	_, f, _, err = r.factsOf(r.t.Context(), module)
 	r.must(err)
-	at := slices.IndexFunc(v.builds[module], func(b artifact.Build) bool { return b.Manifest.Built.Commit == s.Commit })
+	at := slices.IndexFunc(f.Builds, func(b artifact.Build) bool { return b.Manifest.Built.Commit == s.Commit })
 	if at < 0 {
 		r.t.Fatalf("no build of %q from %s", module, s.Commit)
 	}
-	return v.builds[module][at]
+	return f.Builds[at]
 }
 
 // declared builds a module and declares it on the node.
