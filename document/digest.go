@@ -38,7 +38,12 @@ func (d Digest) Valid() bool {
 	if !ok || len(h) != 2*sha256.Size {
 		return false
 	}
-	return strings.Trim(h, "0123456789abcdef") == ""
+	for i := range len(h) {
+		if c := h[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 // Hex is the 64 digits without the algorithm, or "" where d is not valid.

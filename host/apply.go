@@ -3,12 +3,11 @@ package host
 import (
 	"context"
 	"errors"
-	"io"
 	"os"
 
-	"noxmesh/declaration"
 	"noxmesh/host/keep"
 	"noxmesh/host/resource"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
 	"noxmesh/report"
 )
@@ -18,16 +17,15 @@ import (
 // it, or blobs in a folder (DIR/sha256/HEX). The record is the same: what a
 // later file no longer declares is removed.
 func Apply(ctx context.Context, cfg Config, file, blobs string) (_ report.Report, err error) {
-	d, err := readDeclaration(file)
+	s, err := readScript(cfg, file)
 	if err != nil {
 		return report.Report{}, err
 	}
-	source := folder{}
 	if blobs != "" {
-		if source.root, err = os.OpenRoot(blobs); err != nil {
+		if s.blobs.root, err = os.OpenRoot(blobs); err != nil {
 			return report.Report{}, fault.Wrap(fault.NotFound, err, "open the folder of blobs %q", blobs)
 		}
-		defer func() { err = errors.Join(err, source.root.Close()) }()
+		defer func() { err = errors.Join(err, s.blobs.root.Close()) }()
 	}
 	n, err := open(cfg)
 	if err != nil {
@@ -37,10 +35,10 @@ func Apply(ctx context.Context, cfg Config, file, blobs string) (_ report.Report
 	if err := n.alone(); err != nil {
 		return report.Report{}, err
 	}
-	if err := resource.Refuse(n.sys, d.Body); err != nil {
+	if err := resource.Refuse(n.sys, s.aim.Body); err != nil {
 		return report.Report{}, fault.Add(err, "refuse %q", file)
 	}
-	return n.once(ctx, d, where{d.Where, source})
+	return n.once(ctx, s)
 }
 
 // alone refuses a node of a mesh: two wills on one machine would undo each other.
@@ -57,29 +55,30 @@ func (n *node) alone() error {
 }
 
 // once is a pass whose declaration has no part in the mesh's order: its tuple is
-// in the report and not in the state.
-func (n *node) once(ctx context.Context, d declaration.Declaration, source resource.Source) (report.Report, error) {
-	before := n.state.Applied
-	r, err := n.pass(ctx, d, report.CauseDeclaration, source)
+// in the report and not in the state, and nobody is told.
+func (n *node) once(ctx context.Context, s *script) (report.Report, error) {
+	n.engine.Know(s.aim.Body.Resources, s.digests)
+	r, err := n.look(ctx, s.aim, report.CauseDeclaration, s)
 	if err != nil {
 		return r, err
 	}
-	n.state.Applied = before
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r.Sequence = n.latest.Sequence
 	if err := n.saveState(); err != nil {
 		return r, err
 	}
-	return r, n.folder.SaveLatest(keep.Latest{Report: r, Committed: true})
-}
-
-func readDeclaration(file string) (declaration.Declaration, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return declaration.Declaration{}, fault.Wrap(fault.NotFound, err, "read the declaration")
+	said := says(r)
+	if said == n.latest.Says && n.latest.Committed {
+		n.folder.Looked(clock.Now())
+	} else {
+		r.Sequence++
+		if err := n.saveLatest(keep.Latest{Report: r, Says: said, Committed: true}); err != nil {
+			return r, err
+		}
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, int64(declaration.Limits.Bytes)+1))
-	if err != nil {
-		return declaration.Declaration{}, fault.Wrap(fault.NotFound, err, "read the declaration")
+	if r.Applied == r.Accepted {
+		s.keep(n)
 	}
-	return declaration.DecodeFile(file, b)
+	return r, nil
 }

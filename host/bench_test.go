@@ -123,9 +123,9 @@ func (s *scene) fresh(name string, inline bool) contender {
 func (s *scene) resident(name string) (contender, *node) {
 	n, err := open(configured(s.root(name)))
 	must(s.b, err)
-	d, from := s.declared()
+	a, from := s.declared()
 	return inside(name, func() error {
-		r, err := n.pass(s.b.Context(), d, report.CauseDrift, from)
+		r, err := n.pass(s.b.Context(), a, report.CauseDrift, from)
 		if err == nil && r.Outcome != report.OutcomeApplied {
 			err = fault.New(fault.Conflict, "the outcome is %s", r.Outcome)
 		}
@@ -133,13 +133,15 @@ func (s *scene) resident(name string) (contender, *node) {
 	}), n
 }
 
-func (s *scene) declared() (declaration.Declaration, where) {
+func (s *scene) declared() (aim, where) {
 	file, blobs := s.declaration(false)
-	d, err := readDeclaration(file)
+	d, _, err := readDeclaration(file)
+	must(s.b, err)
+	tuple, err := d.Tuple()
 	must(s.b, err)
 	root, err := os.OpenRoot(blobs)
 	must(s.b, err)
-	return d, where{d.Where, folder{root}}
+	return aim{d, tuple}, where{d.Where, folder{root}}
 }
 
 // settled makes every machine what it should be, before anything is measured.

@@ -30,6 +30,7 @@ type node struct {
 	counter *keep.Counter
 	state   keep.State
 	saved   document.Digest // of the state on disk
+	latest  keep.Standing   // of the report on disk
 	untold  *report.Report  // the latest, until the controller has it
 }
 
@@ -62,6 +63,9 @@ func open(cfg Config) (n *node, err error) {
 	if n.saved, err = document.CanonicalDigest(n.state); err != nil {
 		return n, err
 	}
+	if n.latest, err = n.folder.Standing(); err != nil {
+		return n, err
+	}
 	n.engine = resource.New(n.sys, n.folder, record)
 	n.boot = system.Boot()
 	return n, nil
@@ -78,16 +82,30 @@ func (n *node) close() error {
 	return errors.Join(errs...)
 }
 
+// aim is a declaration with its place in the order.
+type aim struct {
+	declaration.Declaration
+	tuple declaration.Tuple
+}
+
 // pass is one application of a declaration: effects, read-back, record, report.
 // An error is the end of ctx, or a report that could not be made durable; then
 // the report is good all the same where it has a sequence.
-func (n *node) pass(ctx context.Context, d declaration.Declaration, cause report.Cause, source resource.Source) (report.Report, error) {
-	began := clock.Now()
-	result, err := n.engine.Apply(ctx, d.Body, source)
+func (n *node) pass(ctx context.Context, a aim, cause report.Cause, source resource.Source) (report.Report, error) {
+	r, err := n.look(ctx, a, cause, source)
 	if err != nil {
 		return report.Report{}, err
 	}
-	tuple, err := d.Tuple()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.state.Applied = r.Applied
+	return n.keepReport(r)
+}
+
+// look is the part of a pass before its report is numbered and kept.
+func (n *node) look(ctx context.Context, a aim, cause report.Cause, source resource.Source) (report.Report, error) {
+	began := clock.Now()
+	result, err := n.engine.Apply(ctx, a.Body, source)
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -96,27 +114,35 @@ func (n *node) pass(ctx context.Context, d declaration.Declaration, cause report
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.count(&result, ended)
-	if result.Right {
-		n.state.Applied = tuple
-	} else if n.state.Applied == tuple {
-		n.state.Applied = none // it was, and what has drifted is not put back yet
-	}
 	r := report.Report{
-		Format: report.Format, Mesh: d.Mesh, Node: d.Node, Boot: n.boot,
-		Accepted: tuple, Applied: n.state.Applied, Host: n.cfg.Version, Cause: cause,
+		Format: report.Format, Mesh: a.Mesh, Node: a.Node, Boot: n.boot,
+		Accepted: a.tuple, Applied: applied(n.state.Applied, a.tuple, result.Right), Host: n.cfg.Version, Cause: cause,
 		Began: began.UnixMilli(), Ended: ended.UnixMilli(), Outcome: result.Outcome, Trouble: n.state.Trouble,
-		Modules: d.Body.Modules, Resources: result.Resources,
+		Modules: a.Body.Modules, Resources: result.Resources,
 	}
 	if digest, err := document.CanonicalDigest(facts); err != nil {
 		return report.Report{}, err
 	} else if digest != n.state.Facts { // the controller has not these
 		r.Facts = &facts
 	}
-	return n.keepReport(r)
+	return fitting(r)
+}
+
+// applied is what is applied after a pass on this tuple.
+func applied(before, tuple declaration.Tuple, right bool) declaration.Tuple {
+	switch {
+	case right:
+		return tuple
+	case before == tuple:
+		return none // it was, and what has drifted is not put back yet
+	}
+	return before
 }
 
 // keepReport numbers the report and makes it durable, after the record that it
-// stands on. n.mu is held.
+// stands on. One that says what the latest on the disk says is not written
+// again: what it tells beyond that is that somebody has looked, and after a
+// restart somebody looks before anything else. n.mu is held.
 func (n *node) keepReport(r report.Report) (report.Report, error) {
 	var err error
 	if r.Sequence, err = n.counter.Next(); err != nil {
@@ -125,7 +151,22 @@ func (n *node) keepReport(r report.Report) (report.Report, error) {
 	if err := n.saveState(); err != nil {
 		return r, err
 	}
-	return r, n.folder.SaveLatest(keep.Latest{Report: r})
+	said := says(r)
+	if said == n.latest.Says {
+		n.folder.Looked(clock.Now())
+		return r, nil
+	}
+	return r, n.saveLatest(keep.Latest{Report: r, Says: said})
+}
+
+// saveLatest makes a report the latest on the disk. n.mu is held.
+func (n *node) saveLatest(l keep.Latest) error {
+	if err := n.folder.SaveLatest(l); err != nil {
+		n.latest = keep.Standing{} // it may be either
+		return err
+	}
+	n.latest = keep.Standing{Sequence: l.Report.Sequence, Says: l.Says, Committed: l.Committed}
+	return nil
 }
 
 // saveState writes the state where it has moved. n.mu is held.

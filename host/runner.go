@@ -253,7 +253,7 @@ func (r *runner) apply(ctx context.Context) error {
 			cause = report.CauseDeclaration // it came while the host was starting
 		}
 		wait, next := r.jitter(r.cfg.Drift), report.CauseDrift
-		if tuple == none || r.attempt(ctx, d, cause) {
+		if tuple == none || r.attempt(ctx, aim{d, tuple}, cause) {
 			backoff = r.cfg.Backoff
 		} else {
 			wait, next = min(wait, r.jitter(backoff)), cause
@@ -265,7 +265,7 @@ func (r *runner) apply(ctx context.Context) error {
 }
 
 // attempt is one pass; whether all is as declared.
-func (r *runner) attempt(ctx context.Context, d declaration.Declaration, cause report.Cause) bool {
+func (r *runner) attempt(ctx context.Context, d aim, cause report.Cause) bool {
 	done, err := r.applyOnce(ctx, d, cause)
 	if err != nil && ctx.Err() == nil {
 		r.cfg.Log.Error("apply", "why", err)
@@ -293,7 +293,7 @@ func (r *runner) until(ctx context.Context, wait time.Duration, tried declaratio
 }
 
 // applyOnce is one pass and its report; done where all is as declared.
-func (r *runner) applyOnce(ctx context.Context, d declaration.Declaration, cause report.Cause) (bool, error) {
+func (r *runner) applyOnce(ctx context.Context, d aim, cause report.Cause) (bool, error) {
 	from, err := r.depots.At(d.Where.Registry)
 	if err != nil {
 		return false, err
@@ -302,7 +302,7 @@ func (r *runner) applyOnce(ctx context.Context, d declaration.Declaration, cause
 	if rep.Sequence == 0 {
 		return false, err
 	}
-	r.latest(rep)
+	r.toBeTold(rep)
 	r.cfg.Log.Info("looked", "cause", string(cause), "outcome", string(rep.Outcome), "generation", rep.Accepted.Generation,
 		"not as declared", differing(rep))
 	return rep.Applied == rep.Accepted && err == nil, err

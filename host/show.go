@@ -123,6 +123,9 @@ func (s Standing) lines() [][2]string {
 		told = "not yet told"
 	}
 	lines = append(lines, [2]string{"report", fmt.Sprintf("%s at %s, %s", s.Report.Outcome, stamp(s.Report.Ended), told)})
+	if s.Looked-s.Report.Ended > time.Minute.Milliseconds() {
+		lines = append(lines, [2]string{"looked", stamp(s.Looked) + ", and found the same"})
+	}
 	for _, r := range s.Report.Resources {
 		if r.Error != "" {
 			lines = append(lines, [2]string{string(r.State), r.ID + ": " + r.Error})

@@ -20,7 +20,8 @@ type Standing struct {
 	Applied   declaration.Tuple `json:"applied"`
 	Trouble   *report.Trouble   `json:"trouble,omitempty"`
 	Report    *report.Report    `json:"report,omitempty"`
-	Told      bool              `json:"told"` // the controller has the report
+	Told      bool              `json:"told"`             // the controller has the report
+	Looked    int64             `json:"looked,omitempty"` // when the machine was last found as the report says, Unix milliseconds
 	Made      int               `json:"made"`
 	TakenOver int               `json:"taken_over"`
 }
@@ -80,7 +81,7 @@ func (s *Standing) rest(f *keep.Folder) error {
 		return err
 	}
 	if err == nil {
-		s.Report, s.Told = &l.Report, l.Committed
+		s.Report, s.Told, s.Looked = &l.Report, l.Committed, f.LastLook().UnixMilli()
 	}
 	record, err := f.Record()
 	if err != nil {

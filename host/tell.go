@@ -12,9 +12,9 @@ import (
 	"noxmesh/report"
 )
 
-// latest makes a report the one to be told. An older one that was not told yet
+// toBeTold makes a report the one to be told. An older one that was not told yet
 // is told by it.
-func (r *runner) latest(rep report.Report) {
+func (r *runner) toBeTold(rep report.Report) {
 	r.mu.Lock()
 	r.untold = &rep
 	r.mu.Unlock()
@@ -55,6 +55,11 @@ func (r *runner) tell(ctx context.Context) error {
 
 // recall is what was not told before the last stop.
 func (r *runner) recall() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.latest.Committed || r.untold != nil {
+		return nil
+	}
 	l, err := r.folder.Latest()
 	if fault.KindOf(err) == fault.NotFound {
 		return nil
@@ -62,9 +67,7 @@ func (r *runner) recall() error {
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !l.Committed && r.untold == nil && l.Report.Node == r.member.node {
+	if l.Report.Node == r.member.node {
 		r.untold = &l.Report
 	}
 	return nil
@@ -111,5 +114,9 @@ func (r *runner) told(rep report.Report) error {
 		return nil // a newer one has come
 	}
 	r.untold = nil
-	return r.folder.SaveLatest(keep.Latest{Report: rep, Committed: true})
+	said := says(rep)
+	if r.latest.Committed && r.latest.Says == said {
+		return nil // as the one before, which said the same
+	}
+	return r.saveLatest(keep.Latest{Report: rep, Says: said, Committed: true})
 }

@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -223,8 +224,15 @@ func (f *Folder) replace(name string, body []byte) error {
 	return effect.Do("keep.file.seal", f.root.Sync)
 }
 
-func (f *Folder) stage(temp string, body []byte) (err error) {
-	file, err := f.root.Open(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
+func (f *Folder) stage(temp string, body []byte) error { return f.lay(temp, body, (*os.File).Sync) }
+
+// put writes a file that is worth nothing after a power cut.
+func (f *Folder) put(name string, body []byte) error {
+	return f.lay(name, body, func(*os.File) error { return nil })
+}
+
+func (f *Folder) lay(name string, body []byte, then func(*os.File) error) (err error) {
+	file, err := f.root.Open(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
@@ -239,7 +247,7 @@ func (f *Folder) stage(temp string, body []byte) (err error) {
 	if _, err := file.Write(body); err != nil {
 		return err
 	}
-	return file.Sync()
+	return then(file)
 }
 
 func (f *Folder) remove(name string) error {
@@ -259,11 +267,11 @@ func (f *Folder) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Unavailable, system.Cause(err), "read %q", f.name+"/"+name)
 	}
-	first, body, ok := strings.Cut(string(b), "\n")
-	if !ok || first+"\n" != header([]byte(body)) {
+	first, body, ok := bytes.Cut(b, []byte("\n"))
+	if !ok || string(first)+"\n" != header(body) {
 		return nil, f.damaged(name, errors.New("its digest is not that of its content"))
 	}
-	return []byte(body), nil
+	return body, nil
 }
 
 func (f *Folder) load(name string) ([]byte, error) {
@@ -272,7 +280,13 @@ func (f *Folder) load(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(file)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	b := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
+	_, err = b.ReadFrom(file)
+	return b.Bytes(), err
 }
 
 func header(body []byte) string { return fmt.Sprintf("mesh-host 1 %s\n", document.Sum(body)) }

@@ -115,7 +115,7 @@ func TestDamageIsNamed(t *testing.T) {
 		joinedFile:   func(f *Folder) error { _, err := f.Joined(); return err },
 		acceptedFile: func(f *Folder) error { _, err := f.Accepted(); return err },
 		stateFile:    func(f *Folder) error { _, err := f.State(); return err },
-		reportFile:   func(f *Folder) error { _, err := f.Latest(); return err },
+		latestFile:   func(f *Folder) error { _, err := f.Latest(); return err },
 		recordFile:   func(f *Folder) error { _, err := f.Record(); return err },
 		counterFile:  func(f *Folder) error { _, err := f.Counter(); return err },
 	}

@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"bytes"
 	"io/fs"
 	"maps"
 	"slices"
@@ -133,7 +134,8 @@ func orDash(s string) string {
 
 // DecodeRecord reads what Encode wrote, and nothing else.
 func DecodeRecord(b []byte) (Record, error) {
-	r := NewRecord()
+	lines := bytes.Count(b, []byte("\n"))
+	r := Record{Entries: make(map[string]Entry, lines/2), Done: make(map[string]document.Digest, lines/2)}
 	n := 0
 	for line := range strings.Lines(string(b)) {
 		n++
@@ -221,21 +223,44 @@ func (w *words) last() string {
 }
 
 func (w *words) quoted() string {
-	q, err := strconv.QuotedPrefix(w.rest)
-	if err != nil {
+	s, n, ok := unquoted(w.rest)
+	if !ok || len(w.rest) == n {
 		w.bad = true
 		return ""
 	}
-	s, err := strconv.Unquote(q)
-	if err != nil || len(w.rest) == len(q) || w.rest[0] != '"' {
-		w.bad = true
-		return ""
-	}
-	w.rest = w.rest[len(q):]
+	w.rest = w.rest[n:]
 	if w.rest[0] == ' ' {
 		w.rest = w.rest[1:]
 	}
 	return s
+}
+
+// unquoted is the string that text begins with, and how much of text it takes.
+func unquoted(text string) (s string, n int, ok bool) {
+	if text == "" || text[0] != '"' {
+		return "", 0, false
+	}
+	if end := strings.IndexByte(text[1:], '"'); end >= 0 {
+		if s = text[1 : 1+end]; plain(s) {
+			return s, end + 2, true
+		}
+	}
+	q, err := strconv.QuotedPrefix(text)
+	if err != nil {
+		return "", 0, false
+	}
+	s, err = strconv.Unquote(q)
+	return s, len(q), err == nil
+}
+
+// plain reports whether s stands for itself between quotes.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 func (w *words) number(base int) int64 {

@@ -17,7 +17,6 @@ const (
 	joinedFile   = "joined"
 	acceptedFile = "accepted"
 	stateFile    = "state"
-	reportFile   = "report"
 	counterFile  = "counter"
 	indexPrefix  = "index-"
 )
@@ -73,18 +72,6 @@ func (f *Folder) State() (State, error) {
 
 // SaveState makes it durable.
 func (f *Folder) SaveState(s State) error { return save(f, stateFile, s) }
-
-// Latest is the last report, and whether the controller has said that it is committed.
-type Latest struct {
-	Report    report.Report `json:"report"`
-	Committed bool          `json:"committed"`
-}
-
-// Latest is the last report, or fault.NotFound.
-func (f *Folder) Latest() (Latest, error) { return read[Latest](f, reportFile) }
-
-// SaveLatest makes it durable.
-func (f *Folder) SaveLatest(l Latest) error { return save(f, reportFile, l) }
 
 func save[T any](f *Folder, name string, v T) error {
 	b, err := document.Canonical(v)

@@ -3,8 +3,8 @@ package resource
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"noxmesh/declaration"
@@ -24,7 +24,8 @@ type Engine struct {
 	keep    Keep
 	record  keep.Record
 	eyes    [readers]eye
-	digests map[string]document.Digest // of resources that were seen before, by id and content
+	known   []declaration.Resource // of the last pass
+	digests []document.Digest      // of those
 	indexes map[document.Digest]index
 }
 
@@ -50,6 +51,7 @@ type Result struct {
 type pass struct {
 	*Engine
 	source Source
+	body   declaration.Body
 	items  []*item
 	dirty  bool // the record in memory is ahead of the one on disk
 	wrote  bool
@@ -63,7 +65,7 @@ type pass struct {
 // Apply makes the machine what the body says, reads it back, and records it. An
 // error is the end of ctx and nothing else: every other failure is in the result.
 func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source) (Result, error) {
-	p := &pass{Engine: e, source: source, items: newItems(body), real: make(map[string]string, len(body.Resources)), coming: map[string]string{}}
+	p := &pass{Engine: e, source: source, body: body, items: newItems(body), real: make(map[string]string, len(body.Resources)), coming: map[string]string{}}
 	e.sys.Forget()
 	defer e.sys.Forget()
 	if err := p.digest(); err != nil {
@@ -124,28 +126,59 @@ func (p *pass) block(it *item) {
 
 // digest names every resource. The engine remembers those of the last pass.
 func (p *pass) digest() error {
-	seen := make(map[string]document.Digest, len(p.items))
-	for _, it := range p.items {
-		key := key(it.res)
-		d, ok := p.digests[key]
-		if !ok {
-			var err error
-			if d, err = it.res.ContentDigest(); err != nil {
-				return err
-			}
+	if !p.knows(p.body.Resources) {
+		if err := p.learn(p.body.Resources); err != nil {
+			return err
 		}
-		it.digest, seen[key] = d, d
 	}
-	p.digests = seen
+	for i, it := range p.items {
+		it.digest = p.digests[i]
+	}
 	return nil
 }
 
-// key is a resource as one comparable value.
-func key(r declaration.Resource) string {
-	return strings.Join(append([]string{
-		r.ID, string(r.Type), r.Path, r.Mode, r.Target, string(r.Digest), strconv.FormatInt(r.Size, 10),
-	}, r.After...), "\x00")
+// Know tells the engine the digests of resources that it is about to be given.
+func (e *Engine) Know(resources []declaration.Resource, digests []document.Digest) {
+	if len(resources) == len(digests) {
+		e.known, e.digests = resources, digests
+	}
 }
+
+// Digests is the digests of the resources that were applied last.
+func (e *Engine) Digests(resources []declaration.Resource) []document.Digest {
+	if !e.knows(resources) {
+		return nil
+	}
+	return e.digests
+}
+
+// knows reports whether these are, in memory, the resources whose digests are held.
+func (e *Engine) knows(resources []declaration.Resource) bool {
+	return len(resources) == len(e.known) && (len(resources) == 0 || &resources[0] == &e.known[0])
+}
+
+func (e *Engine) learn(resources []declaration.Resource) error {
+	old := make(map[string]int, len(e.known))
+	for i, r := range e.known {
+		old[r.ID] = i
+	}
+	digests := make([]document.Digest, len(resources))
+	for i, r := range resources {
+		if n, ok := old[r.ID]; ok && same(r, e.known[n]) {
+			digests[i] = e.digests[n]
+			continue
+		}
+		var err error
+		if digests[i], err = r.ContentDigest(); err != nil {
+			return err
+		}
+	}
+	e.Know(resources, digests)
+	return nil
+}
+
+// same reports whether two resources are the same in every field.
+func same(a, b declaration.Resource) bool { return reflect.DeepEqual(a, b) }
 
 // save makes the record durable where it has moved. What it could not write it
 // says of every item that stands on it.

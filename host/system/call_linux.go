@@ -2,14 +2,16 @@ package system
 
 import (
 	"io/fs"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // Info is what is at a name, as far as it decides anything. The zero Info is of nothing.
 type Info struct {
-	Mode fs.FileMode
-	Size int64
+	Mode     fs.FileMode
+	Size     int64
+	Modified time.Time
 
 	device, inode uint64
 }
@@ -18,7 +20,7 @@ type Info struct {
 func (i Info) Same(j Info) bool { return i.inode == j.inode && i.device == j.device && i.inode != 0 }
 
 func infoOf(s *unix.Stat_t) Info {
-	i := Info{Mode: fs.FileMode(s.Mode & 0o777), Size: s.Size, device: s.Dev, inode: s.Ino}
+	i := Info{Mode: fs.FileMode(s.Mode & 0o777), Size: s.Size, Modified: time.Unix(s.Mtim.Unix()), device: s.Dev, inode: s.Ino}
 	switch s.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 	case unix.S_IFDIR:

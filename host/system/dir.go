@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -231,6 +232,15 @@ func (d *Dir) Chmod(name string, info Info, mode fs.FileMode) error {
 	err = retry(func() error { return unix.Fchmod(fd, uint32(mode.Perm())) })
 	_ = unix.Close(fd) // a mode is not written through it
 	return d.failed("chmod", name, err)
+}
+
+// Touch sets when what is at this name was last changed.
+func (d *Dir) Touch(name string, at time.Time) error {
+	if err := d.single("touch", name); err != nil {
+		return err
+	}
+	t := unix.NsecToTimespec(at.UnixNano())
+	return d.failed("touch", name, unix.UtimesNanoAt(d.fd, name, []unix.Timespec{t, t}, unix.AT_SYMLINK_NOFOLLOW))
 }
 
 // ChmodSelf sets the mode of this directory.

@@ -1,0 +1,69 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/report"
+)
+
+// long is a report of a node on which n resources of each of 50 modules failed
+// with so many bytes to say, and as many are as declared.
+func long(n, text int) report.Report {
+	tuple := declaration.Tuple{Epoch: 1, Generation: 1, Digest: document.Sum(nil)}
+	r := report.Report{
+		Format: report.Format, Mesh: testMesh, Node: testNode, Sequence: 1, Accepted: tuple, Cause: report.CauseDrift, Outcome: report.OutcomeFailed,
+		Began: 1, Ended: 1, Modules: []declaration.Module{},
+	}
+	for m := range 50 {
+		name := fmt.Sprintf("module%d", m)
+		r.Modules = append(r.Modules, declaration.Module{Module: name, Content: document.Sum(nil)})
+		for i := range n {
+			digest := document.Sum([]byte{byte(i)})
+			r.Resources = append(r.Resources,
+				report.Resource{ID: fmt.Sprintf("%s/ok%d", name, i), Digest: digest, State: report.StateOK},
+				report.Resource{ID: fmt.Sprintf("%s/failed%d", name, i), Digest: digest, State: report.StateFailed, Error: strings.Repeat("\x01", text)})
+		}
+	}
+	return r
+}
+
+func TestALongReportIsCutAndNotLost(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		per, text int
+		whole     bool // no resource is left out
+	}{
+		"short":          {10, 100, true},
+		"long texts":     {20, 2000, true},
+		"many resources": {250, 2000, false},
+		"too many":       {450, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			was := long(c.per, c.text)
+			r, err := fitting(was)
+			must(t, err)
+			b, err := r.Encode()
+			must(t, err)
+			if len(b) > report.Limits.Bytes {
+				t.Errorf("%d bytes", len(b))
+			}
+			if r, err = report.Decode(b); err != nil {
+				t.Fatal(err)
+			}
+			if whole := len(r.Resources) == len(was.Resources); whole != c.whole {
+				t.Errorf("%d of %d resources", len(r.Resources), len(was.Resources))
+			}
+			if got := report.AppliedModules(r); len(got) != 0 || r.Outcome != report.OutcomeFailed {
+				t.Errorf("%s, and %d modules are applied by a report that was cut", r.Outcome, len(got))
+			}
+			if c.text > 0 && (r.Resources[0].Error == "" && r.Resources[1].Error == "" || strings.Contains(was.Resources[1].Error, "…")) {
+				t.Error("nothing is said of why, or the report that was given has changed")
+			}
+		})
+	}
+}

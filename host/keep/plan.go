@@ -1,0 +1,121 @@
+package keep
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+)
+
+const planFile = "plan"
+
+// Plan is a declaration without the means to get its bytes, as it was read and
+// found right before. It is worth something only to the same file and the same
+// program.
+type Plan struct {
+	Of      document.Digest // the bytes of the declaration's file
+	Program string          // the version of the program that found it right
+
+	Mesh, Node string
+	Tuple      declaration.Tuple
+	Body       declaration.Body
+	Digests    []document.Digest // of the resources
+}
+
+// Plan is the plan on disk, or fault.NotFound where there is none that is whole:
+// it can be made again, and is not synced.
+func (f *Folder) Plan() (Plan, error) {
+	b, err := f.read(planFile)
+	if err != nil {
+		return Plan{}, fault.Wrap(fault.NotFound, err, "read the plan")
+	}
+	p, err := decodePlan(b)
+	if err != nil {
+		return Plan{}, fault.Wrap(fault.NotFound, err, "read the plan")
+	}
+	return p, nil
+}
+
+// SavePlan replaces the plan. After a power cut it may be gone.
+func (f *Folder) SavePlan(p Plan) error {
+	body := p.encode()
+	return effect.Do("keep.plan.save", func() error {
+		if err := f.put(planFile+".new", body); err != nil {
+			return err
+		}
+		return f.root.Rename(planFile+".new", planFile)
+	})
+}
+
+func (p Plan) encode() []byte {
+	b := make([]byte, 0, 320*len(p.Body.Resources))
+	for _, word := range []string{string(p.Of), p.Program, p.Mesh, p.Node, string(p.Tuple.Digest)} {
+		b = append(strconv.AppendQuote(b, word), ' ')
+	}
+	b = append(strconv.AppendInt(b, p.Tuple.Epoch, 10), ' ')
+	b = append(strconv.AppendInt(b, p.Tuple.Generation, 10), '\n')
+	for _, m := range p.Body.Modules {
+		b = append(b, "module "...)
+		b = append(append(append(strconv.AppendQuote(b, m.Module), ' '), m.Content...), '\n')
+	}
+	for i, r := range p.Body.Resources {
+		b = append(append(append(b, "resource "...), r.Type...), ' ')
+		b = append(append(b, p.Digests[i]...), ' ')
+		b = append(append(b, orDash(string(r.Digest))...), ' ')
+		b = append(strconv.AppendInt(b, r.Size, 10), ' ')
+		for _, word := range append([]string{r.ID, r.Path, r.Mode, r.Target}, r.After...) {
+			b = append(strconv.AppendQuote(b, word), ' ')
+		}
+		b[len(b)-1] = '\n'
+	}
+	return b
+}
+
+func decodePlan(b []byte) (Plan, error) {
+	first, rest, _ := strings.Cut(string(b), "\n")
+	w := words{rest: first + "\n"}
+	p := Plan{Of: document.Digest(w.quoted()), Program: w.quoted(), Mesh: w.quoted(), Node: w.quoted()}
+	p.Tuple.Digest = document.Digest(w.quoted())
+	p.Tuple.Epoch = w.number(10)
+	var err error
+	p.Tuple.Generation, err = strconv.ParseInt(w.last(), 10, 64)
+	if w.bad || err != nil || !p.Of.Valid() || !p.Tuple.Digest.Valid() {
+		return Plan{}, fault.New(fault.Invalid, "line 1: not the head of a plan")
+	}
+	n := bytes.Count(b, []byte("\n"))
+	p.Body.Modules = []declaration.Module{}
+	p.Body.Resources = slices.Grow([]declaration.Resource{}, n)
+	p.Digests = slices.Grow([]document.Digest{}, n)
+	for line := range strings.Lines(rest) {
+		if !p.line(line) {
+			return Plan{}, fault.New(fault.Invalid, "not a line of a plan: %q", line)
+		}
+	}
+	return p, nil
+}
+
+func (p *Plan) line(line string) bool {
+	w := words{rest: line}
+	switch w.word() {
+	case "module":
+		m := declaration.Module{Module: w.quoted(), Content: document.Digest(w.last())}
+		p.Body.Modules = append(p.Body.Modules, m)
+		return !w.bad && m.Content.Valid()
+	case "resource":
+		r := declaration.Resource{Type: declaration.Type(w.word())}
+		digest := document.Digest(w.word())
+		r.Digest, r.Size = document.Digest(w.optional()), w.number(10)
+		r.ID, r.Path, r.Mode, r.Target = w.quoted(), w.quoted(), w.quoted(), w.quoted()
+		for !w.bad && w.rest != "\n" {
+			r.After = append(r.After, w.quoted())
+		}
+		p.Body.Resources, p.Digests = append(p.Body.Resources, r), append(p.Digests, digest)
+		return !w.bad && digest.Valid()
+	}
+	return false
+}

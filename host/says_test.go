@@ -1,0 +1,66 @@
+package host
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/report"
+)
+
+// Whatever a report says changes what it says: a field that has no part in it is
+// one of those that are named here.
+func TestWhatAReportSays(t *testing.T) {
+	t.Parallel()
+	silent := []string{"Sequence", "Cause", "Began", "Ended", "Facts"}
+	fresh := func() report.Report {
+		return report.Report{
+			Trouble: &report.Trouble{}, Modules: make([]declaration.Module, 1), Resources: make([]report.Resource, 1), Facts: &report.Facts{},
+		}
+	}
+	before := says(fresh())
+	var change func(path string, v func(*report.Report) reflect.Value)
+	change = func(path string, at func(*report.Report) reflect.Value) {
+		r := fresh()
+		v := at(&r)
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				change(path+"."+v.Type().Field(i).Name, func(r *report.Report) reflect.Value { return at(r).Field(i) })
+			}
+			return
+		case reflect.Pointer:
+			change(path, func(r *report.Report) reflect.Value { return at(r).Elem() })
+			v.SetZero()
+		case reflect.Slice:
+			change(path, func(r *report.Report) reflect.Value { return at(r).Index(0) })
+			v.SetZero()
+		case reflect.String:
+			v.SetString("x")
+		case reflect.Bool:
+			v.SetBool(true)
+		default:
+			v.SetInt(7)
+		}
+		if got := says(r); (got == before) != slices.Contains(silent, path) {
+			t.Errorf("%s: it says the same %v", path, got == before)
+		}
+	}
+	top := reflect.TypeFor[report.Report]()
+	for i := range top.NumField() {
+		f := top.Field(i)
+		if f.Name == "Facts" {
+			continue
+		}
+		change(f.Name, func(r *report.Report) reflect.Value { return reflect.ValueOf(r).Elem().Field(i) })
+	}
+	two := fresh()
+	two.Modules[0] = declaration.Module{Module: "ab", Content: "c"}
+	other := fresh()
+	other.Modules[0] = declaration.Module{Module: "a", Content: document.Digest("bc")}
+	if says(two) == says(other) {
+		t.Error("where a word ends has no part in it")
+	}
+}

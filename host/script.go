@@ -1,0 +1,157 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"os"
+
+	"noxmesh/archive"
+	"noxmesh/declaration"
+	"noxmesh/document"
+	"noxmesh/host/keep"
+	"noxmesh/host/system"
+	"noxmesh/internal/fault"
+)
+
+// script is a declaration in a file, which a person applies. What was read of
+// the very same file before is not read again: to find a machine as declared
+// takes no more than a digest of the file.
+type script struct {
+	file    string
+	digest  document.Digest // of the file's bytes
+	aim     aim
+	digests []document.Digest // of the resources, where they are known
+	where   *declaration.Where
+	blobs   folder
+}
+
+// readScript is the declaration in this file. Nothing on the machine is touched
+// before it is known to be one.
+func readScript(cfg Config, file string) (*script, error) {
+	s := &script{file: file}
+	var err error
+	if s.digest, err = digestOfFile(file); err != nil {
+		return nil, err
+	}
+	plan, err := planOf(cfg.Root)
+	if err != nil || plan.Of != s.digest || plan.Program != cfg.Version {
+		return s, s.read() // no plan is no fault: it is made again
+	}
+	s.aim = aim{declaration.Declaration{Mesh: plan.Mesh, Node: plan.Node, Body: plan.Body}, plan.Tuple}
+	s.digests = plan.Digests
+	return s, nil
+}
+
+// planOf is the plan that is kept below this root.
+func planOf(root string) (_ keep.Plan, err error) {
+	sys, err := system.Open(root)
+	if err != nil {
+		return keep.Plan{}, err
+	}
+	defer func() { err = errors.Join(err, sys.Close()) }()
+	f, err := keep.Look(sys)
+	if err != nil {
+		return keep.Plan{}, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return f.Plan()
+}
+
+// read reads the whole declaration.
+func (s *script) read() error {
+	d, b, err := readDeclaration(s.file)
+	if err != nil {
+		return err
+	}
+	if document.Sum(b) != s.digest {
+		return fault.New(fault.Conflict, "%q changed while it was being read", s.file)
+	}
+	s.where = &d.Where
+	if s.aim.Body.Resources != nil {
+		return nil
+	}
+	tuple, err := d.Tuple()
+	s.aim = aim{d, tuple}
+	return err
+}
+
+// keep saves the plan of what has just been applied. Without it the next one
+// only takes longer.
+func (s *script) keep(n *node) {
+	if s.digests != nil {
+		return
+	}
+	_ = n.folder.SavePlan(keep.Plan{ // so there is nobody to tell
+		Of: s.digest, Program: n.cfg.Version, Mesh: s.aim.Mesh, Node: s.aim.Node, Tuple: s.aim.tuple,
+		Body: s.aim.Body, Digests: n.engine.Digests(s.aim.Body.Resources),
+	})
+}
+
+// source is where the bytes are, which is asked for only when some are missing.
+func (s *script) source() (where, error) {
+	if s.where == nil {
+		if err := s.read(); err != nil {
+			return where{}, err
+		}
+	}
+	return where{*s.where, s.blobs}, nil
+}
+
+// Body writes a file's bytes.
+func (s *script) Body(ctx context.Context, digest document.Digest, size int64, w io.Writer) error {
+	from, err := s.source()
+	if err != nil {
+		return err
+	}
+	return from.Body(ctx, digest, size, w)
+}
+
+// Index is an archive's index, compressed.
+func (s *script) Index(ctx context.Context, digest document.Digest) ([]byte, error) {
+	from, err := s.source()
+	if err != nil {
+		return nil, err
+	}
+	return from.Index(ctx, digest)
+}
+
+// Frames is an archive's blob.
+func (s *script) Frames(ctx context.Context, digest document.Digest) (archive.Source, error) {
+	from, err := s.source()
+	if err != nil {
+		return nil, err
+	}
+	return from.Frames(ctx, digest)
+}
+
+func digestOfFile(file string) (document.Digest, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", fault.Wrap(fault.NotFound, err, "read the declaration")
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.CopyBuffer(h, onlyReader{io.LimitReader(f, int64(declaration.Limits.Bytes)+1)}, make([]byte, 64<<10)); err != nil {
+		return "", fault.Wrap(fault.NotFound, err, "read the declaration")
+	}
+	return document.FromHash(h.Sum(nil)), nil
+}
+
+// onlyReader hides what else a reader can do.
+type onlyReader struct{ io.Reader }
+
+func readDeclaration(file string) (declaration.Declaration, []byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return declaration.Declaration{}, nil, fault.Wrap(fault.NotFound, err, "read the declaration")
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, int64(declaration.Limits.Bytes)+1))
+	if err != nil {
+		return declaration.Declaration{}, nil, fault.Wrap(fault.NotFound, err, "read the declaration")
+	}
+	d, err := declaration.DecodeFile(file, b)
+	return d, b, err
+}
