@@ -41,7 +41,7 @@ type Controller struct {
 	random func() float64 // of the loops; nil for the system's
 	edges  edges          // what start has opened
 
-	sources, builds, declares, leases *loop.Loop
+	sources, builds, declares, leases, rechecks *loop.Loop
 
 	book     *book
 	small    *small
@@ -128,6 +128,7 @@ func (c *Controller) makeLoops() {
 	c.builds = c.loop("build", c.moduleNames, c.buildStep, c.cfg.Every)
 	c.declares = c.loop("declare", c.nodeIDs, c.declareStep, c.cfg.Hello)
 	c.leases = c.loop("lease", func(context.Context) ([]string, error) { return []string{"leases"}, nil }, c.leaseStep, c.cfg.Lease/4)
+	c.rechecks = c.loop("record", func(context.Context) ([]string, error) { return []string{recheckKey}, nil }, c.recheckStep, recheckEvery)
 }
 
 func (c *Controller) loop(name string, keys func(context.Context) ([]string, error), step func(context.Context, string) (loop.Result, error), every time.Duration) *loop.Loop {
@@ -165,7 +166,7 @@ func (c *Controller) Loops(ctx context.Context) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for _, l := range []*loop.Loop{c.sources, c.builds, c.declares, c.leases} {
+	for _, l := range []*loop.Loop{c.sources, c.builds, c.declares, c.leases, c.rechecks} {
 		group.Go(func() error { return l.Run(ctx) })
 	}
 	return group.Wait()
