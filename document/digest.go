@@ -27,7 +27,7 @@ func FromHash(sum []byte) Digest { return Digest(digestPrefix + hex.EncodeToStri
 func ParseDigest(s string) (Digest, error) {
 	d := Digest(s)
 	if !d.Valid() {
-		return "", fault.New(fault.Invalid, "%q is not a digest: want sha256: and 64 lower-case hexadecimal digits", s)
+		return "", fault.New(fault.Invalid, "%q is not a digest: want sha256: and 64 lower-case hexadecimal digits", Short(s))
 	}
 	return d, nil
 }

@@ -1,11 +1,9 @@
 package document_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -208,38 +206,4 @@ func TestAForm(t *testing.T) {
 	if err != nil || string(b) != `{"format":1,"name":"a"}` {
 		t.Errorf("%s, %v", b, err)
 	}
-}
-
-// FuzzDecode: what is accepted encodes to what is accepted as the same, and the
-// walk that explains refuses everything that the decoder proper would refuse.
-func FuzzDecode(f *testing.F) {
-	seeds, err := os.ReadDir("testdata/fuzz/FuzzDecode")
-	if err != nil || len(seeds) < 3 {
-		f.Fatalf("want at least 3 seeds, got %d, %v", len(seeds), err)
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		v, err := document.Decode[outer]("f", in, limits())
-		if err != nil {
-			if document.ProblemsOf(err) == nil || fault.KindOf(err) != fault.Invalid {
-				t.Fatalf("no problems in %v", err)
-			}
-			for _, p := range document.ProblemsOf(err) {
-				if p.What == "the value does not fit" || p.Line > 1+bytes.Count(in, []byte("\n")) {
-					t.Fatalf("unforeseen: %s", p)
-				}
-			}
-			return
-		}
-		b, err := document.Canonical(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := document.Decode[outer]("f", b, limits())
-		if err != nil {
-			t.Fatalf("%s: %v", b, err)
-		}
-		if again, err := document.Canonical(w); err != nil || !bytes.Equal(again, b) {
-			t.Fatalf("%s\n%s\n%v", b, again, err)
-		}
-	})
 }

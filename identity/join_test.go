@@ -343,56 +343,6 @@ func TestJoinRequestIsStrict(t *testing.T) {
 	}
 }
 
-func FuzzDecodeJoinRequest(f *testing.F) {
-	whole := someRequest(f)
-	whole.Format, whole.Token, whole.Secret = Format, NewID(), NewSecret().Reveal()
-	b, err := document.Canonical(whole)
-	if err != nil {
-		f.Fatal(err)
-	}
-	seeds := [][]byte{b, nil, []byte("{}"), []byte("null"), []byte(`{"format":1,"format":1}`), []byte("[[[[[[[[")}
-	for _, s := range seeds {
-		f.Add(s)
-	}
-	if _, err := DecodeJoinRequest(seeds[0]); err != nil || len(seeds) != 6 {
-		f.Fatalf("a seed is gone: %v", err)
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := DecodeJoinRequest(data)
-		if err != nil {
-			return
-		}
-		written, err := document.Canonical(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := DecodeJoinRequest(written)
-		if err != nil {
-			t.Fatalf("%s: %v", written, err)
-		}
-		if twice, _ := document.Canonical(again); string(twice) != string(written) {
-			t.Fatalf("%s became %s", written, twice)
-		}
-	})
-}
-
-func FuzzDecodeJoinAnswer(f *testing.F) {
-	seeds := [][]byte{[]byte("{}"), []byte("null"), []byte(`{"format":1,"keys":{"payload":"AA==","payloadType":"x","signatures":[]}}`)}
-	for _, s := range seeds {
-		f.Add(s)
-	}
-	if len(seeds) != 3 {
-		f.Fatal("a seed is gone")
-	}
-	token := someToken(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		a, err := DecodeJoinAnswer(data)
-		if err == nil && token.Believe(a) == nil {
-			t.Fatalf("believed %q", data)
-		}
-	})
-}
-
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

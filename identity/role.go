@@ -1,6 +1,9 @@
 package identity
 
-import "noxmesh/internal/fault"
+import (
+	"noxmesh/document"
+	"noxmesh/internal/fault"
+)
 
 // Role is what a login may do. The zero value is nobody's login.
 type Role string
@@ -18,7 +21,7 @@ func ParseRole(name string) (Role, error) {
 	if r := Role(name); r.rank() > Anyone.rank() {
 		return r, nil
 	}
-	return "", fault.New(fault.Invalid, "%q is not a role", name).With("the roles are %s and %s", Viewer, Operator)
+	return "", fault.New(fault.Invalid, "%q is not a role", document.Short(name)).With("the roles are %s and %s", Viewer, Operator)
 }
 
 // String is the role's name.

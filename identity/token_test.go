@@ -177,26 +177,3 @@ func TestASecretMatchesItsHashAlone(t *testing.T) {
 		t.Error("a revealed secret is another")
 	}
 }
-
-func FuzzParseToken(f *testing.F) {
-	seeds := []string{someText(f), someLogin(f), "", "mesh-join-1.", "mesh-join-1.e30", "mesh-join-2.x", strings.Repeat("a", 5000)}
-	for _, s := range seeds {
-		f.Add(s)
-	}
-	if len(seeds) != 7 {
-		f.Fatal("a seed is gone")
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		k, err := ParseToken(text)
-		if err != nil {
-			if fault.KindOf(err) != fault.Invalid {
-				t.Fatalf("of kind %s: %v", fault.KindOf(err), err)
-			}
-			return
-		}
-		again, err := k.Text()
-		if err != nil || again != strings.TrimSpace(text) {
-			t.Fatalf("%q was read, and is written %q: %v", text, again, err)
-		}
-	})
-}

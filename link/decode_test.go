@@ -207,33 +207,3 @@ func TestTheLargestDeclarationPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-func FuzzDecode(f *testing.F) {
-	seeds, err := filepath.Glob("testdata/v1/*.json")
-	if err != nil || len(seeds) < 8 {
-		f.Fatalf("want at least 8 seeds, got %d, %v", len(seeds), err)
-	}
-	for _, name := range seeds {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		for name, k := range kinds() {
-			v, err := k.decode(in)
-			if err != nil {
-				continue
-			}
-			b := canonical(t, v)
-			w, err := k.decode([]byte(b))
-			if err != nil {
-				t.Fatalf("%s: %s: %v", name, b, err)
-			}
-			if again := canonical(t, w); again != b {
-				t.Fatalf("%s\n%s\n%s", name, b, again)
-			}
-		}
-	})
-}

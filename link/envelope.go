@@ -88,7 +88,7 @@ func (e Envelope) Open(t PayloadType, keys ...PublicKey) ([]byte, error) {
 func (e Envelope) bounded(t PayloadType) error {
 	switch {
 	case e.PayloadType != t:
-		return fault.New(fault.Denied, "an envelope of type %q, want %q", string(e.PayloadType), string(t))
+		return fault.New(fault.Denied, "an envelope of type %q, want %q", document.Short(string(e.PayloadType)), string(t))
 	case len(e.Payload) > PayloadLimit:
 		return fault.New(fault.Denied, "%q has %d bytes, at most %d are read", string(t), len(e.Payload), PayloadLimit)
 	case len(e.Signatures) > SignatureLimit:
@@ -97,7 +97,7 @@ func (e Envelope) bounded(t PayloadType) error {
 	seen := map[string]bool{}
 	for _, s := range e.Signatures {
 		if seen[s.KeyID] {
-			return fault.New(fault.Denied, "%q has two signatures by key %q", string(t), s.KeyID)
+			return fault.New(fault.Denied, "%q has two signatures by key %q", string(t), document.Short(s.KeyID))
 		}
 		seen[s.KeyID] = true
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"log/slog"
 
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 )
 
@@ -77,7 +78,7 @@ func (p PublicKey) ID() string {
 func (p PublicKey) key() (ed25519.PublicKey, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(string(p))
 	if err != nil || len(b) != ed25519.PublicKeySize || base64.RawURLEncoding.EncodeToString(b) != string(p) {
-		return nil, fault.New(fault.Invalid, "%q is not an Ed25519 public key in URL-safe base64", string(p))
+		return nil, fault.New(fault.Invalid, "%q is not an Ed25519 public key in URL-safe base64", document.Short(string(p)))
 	}
 	return b, nil
 }

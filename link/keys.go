@@ -47,10 +47,10 @@ func (k Keys) check() error {
 	}
 	for i, p := range k.Declare {
 		if !p.Valid() {
-			return fault.New(fault.Invalid, "key document: declare key %d: %q is not a public key", i+1, string(p))
+			return fault.New(fault.Invalid, "key document: declare key %d: %q is not a public key", i+1, document.Short(string(p)))
 		}
 		if slices.Contains(k.Declare[:i], p) {
-			return fault.New(fault.Invalid, "key document: declare key %q stands there twice", string(p))
+			return fault.New(fault.Invalid, "key document: declare key %q stands there twice", document.Short(string(p)))
 		}
 	}
 	return nil
@@ -58,7 +58,7 @@ func (k Keys) check() error {
 
 func (k Keys) follows(held Keys) error {
 	if held.Mesh != "" && k.Mesh != held.Mesh {
-		return fault.New(fault.Denied, "key document of mesh %q, this is mesh %q", k.Mesh, held.Mesh)
+		return fault.New(fault.Denied, "key document of mesh %q, this is mesh %q", document.Short(k.Mesh), held.Mesh)
 	}
 	if k.Version < held.Version {
 		return fault.New(fault.Denied, "key document version %d is older than version %d, which is held", k.Version, held.Version)

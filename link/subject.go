@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	mesh "noxmesh"
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 )
 
@@ -70,7 +71,7 @@ func Subject(verb Verb, id string) (string, error) {
 		return "", fault.New(fault.Broken, "no subject is called %q", string(verb))
 	}
 	if !mesh.ValidID(id) {
-		return "", fault.New(fault.Invalid, "%q cannot stand in a subject: want an id of 8 to 32 lower-case letters and digits", id)
+		return "", fault.New(fault.Invalid, "%q cannot stand in a subject: want an id of 8 to 32 lower-case letters and digits", document.Short(id))
 	}
 	return string(verb) + "." + id, nil
 }
@@ -90,7 +91,7 @@ func Every(verb Verb) (string, error) {
 func From(subject string) (Verb, string, error) {
 	verb, id, ok := strings.Cut(subject, ".")
 	if !ok || !known(Verb(verb)) || !mesh.ValidID(id) {
-		return "", "", fault.New(fault.Denied, "%q is not a subject of the mesh", subject)
+		return "", "", fault.New(fault.Denied, "%q is not a subject of the mesh", document.Short(subject))
 	}
 	return Verb(verb), id, nil
 }
@@ -103,9 +104,9 @@ func Agree(subject string, want Verb, signed string) error {
 	case err != nil:
 		return err
 	case verb != want:
-		return fault.New(fault.Denied, "a message for %q came on %q", string(want), subject)
+		return fault.New(fault.Denied, "a message for %q came on %q", string(want), document.Short(subject))
 	case id != signed:
-		return fault.New(fault.Denied, "a message signed for %q came on %q", signed, subject)
+		return fault.New(fault.Denied, "a message signed for %q came on %q", signed, document.Short(subject))
 	}
 	return nil
 }

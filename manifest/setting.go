@@ -112,5 +112,5 @@ func parseValue(t string, text string) (Value, error) {
 		}
 		return Value{BooleanSetting, text}, nil
 	}
-	return Value{}, fault.New(fault.Invalid, "is of no known type %q", t)
+	return Value{}, fault.New(fault.Invalid, "is of no known type %q", document.Short(t))
 }

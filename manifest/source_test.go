@@ -244,28 +244,6 @@ func TestTheSourceOfVersion1DecodesForEver(t *testing.T) {
 	golden(t, "source.canonical.json", b)
 }
 
-func FuzzDecodeSource(f *testing.F) {
-	seeds, err := filepath.Glob("testdata/v1/*.json")
-	if err != nil || len(seeds) < 3 {
-		f.Fatalf("want at least 3 seeds, got %d, %v", len(seeds), err)
-	}
-	for _, name := range seeds {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		if s, err := manifest.DecodeSource("module.json", in); err == nil {
-			same(t, s, manifest.Source.Encode, func(b []byte) (manifest.Source, error) { return manifest.DecodeSource("m", b) })
-		}
-		if b, err := manifest.DecodeBuilt("built", in); err == nil {
-			same(t, b, manifest.Built.Encode, func(b []byte) (manifest.Built, error) { return manifest.DecodeBuilt("m", b) })
-		}
-	})
-}
-
 // same checks that decode and encode undo each other on what was accepted.
 func same[T any](t *testing.T, v T, encode func(T) ([]byte, error), decode func([]byte) (T, error)) {
 	t.Helper()

@@ -199,35 +199,3 @@ func states() []report.State {
 		report.StateOK, report.StateChanged, report.StateDiffers, report.StateWaiting, report.StateFailed, report.StateBlocked, report.StateRemoved,
 	}
 }
-
-func FuzzDecode(f *testing.F) {
-	seeds, err := filepath.Glob("testdata/v1/*.json")
-	if err != nil || len(seeds) < 1 {
-		f.Fatalf("want at least 1 seed, got %d, %v", len(seeds), err)
-	}
-	for _, name := range seeds {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		r, err := report.Decode(in)
-		if err != nil {
-			return
-		}
-		_ = report.AppliedModules(r)
-		b, err := r.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := report.Decode(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c, err := again.Encode(); err != nil || !bytes.Equal(b, c) {
-			t.Fatalf("%s\n%s\n%v", b, c, err)
-		}
-	})
-}

@@ -1,7 +1,6 @@
 package build_test
 
 import (
-	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
@@ -260,34 +259,4 @@ func TestANilClosureIsAnEmptyOne(t *testing.T) {
 	if a != b {
 		t.Errorf("%s and %s", a, b)
 	}
-}
-
-func FuzzDecode(f *testing.F) {
-	seeds, err := filepath.Glob("testdata/v1/*.json")
-	if err != nil || len(seeds) < 4 {
-		f.Fatalf("want at least 4 seeds, got %d, %v", len(seeds), err)
-	}
-	for _, name := range seeds {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		if r, err := build.DecodeRequest(in); err == nil {
-			b := []byte(encode(t, r))
-			again, err := build.DecodeRequest(b)
-			if err != nil || encode(t, again) != string(b) {
-				t.Fatalf("%s, %v", b, err)
-			}
-		}
-		if a, err := build.DecodeAnswer(in); err == nil {
-			b := []byte(encode(t, a))
-			again, err := build.DecodeAnswer(b)
-			if err != nil || !bytes.Equal([]byte(encode(t, again)), b) {
-				t.Fatalf("%s, %v", b, err)
-			}
-		}
-	})
 }

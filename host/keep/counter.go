@@ -3,6 +3,7 @@ package keep
 import (
 	"strconv"
 
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 )
 
@@ -29,7 +30,7 @@ func (f *Folder) Counter() (*Counter, error) {
 	}
 	n, err := strconv.ParseInt(string(b), 10, 64)
 	if err != nil || n < 0 {
-		return nil, f.damaged(counterFile, fault.New(fault.Invalid, "%q is not a number", string(b)))
+		return nil, f.damaged(counterFile, fault.New(fault.Invalid, "%q is not a number", document.Short(string(b))))
 	}
 	return &Counter{folder: f, next: n + 1, reserved: n}, nil
 }

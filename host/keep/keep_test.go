@@ -239,29 +239,6 @@ func recordSeeds() []string {
 	return []string{"", whole, whole + whole, "thing made done - file", "done \"x\" y\n", whole[:len(whole)-1], strings.ReplaceAll(whole, "\"", "`")}
 }
 
-func FuzzDecodeRecord(f *testing.F) {
-	seeds := recordSeeds()
-	if len(seeds) != 7 {
-		f.Fatal("the seeds are not all there")
-	}
-	for _, s := range seeds {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := DecodeRecord(b)
-		if err != nil {
-			if fault.KindOf(err) != fault.Invalid {
-				t.Errorf("kind %v: %v", fault.KindOf(err), err)
-			}
-			return
-		}
-		again, err := DecodeRecord(r.Encode())
-		if err != nil || cmp.Diff(r, again) != "" {
-			t.Errorf("decoded, encoded and decoded: %v\n%s", err, cmp.Diff(r, again))
-		}
-	})
-}
-
 func TestLookOnNothingSaysSo(t *testing.T) {
 	t.Parallel()
 	sys, err := system.Open(t.TempDir())

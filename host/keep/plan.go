@@ -93,7 +93,7 @@ func decodePlan(b []byte) (Plan, error) {
 	p.Digests = slices.Grow([]document.Digest{}, n)
 	for line := range strings.Lines(rest) {
 		if !p.line(line) {
-			return Plan{}, fault.New(fault.Invalid, "not a line of a plan: %q", line)
+			return Plan{}, fault.New(fault.Invalid, "not a line of a plan: %q", document.Short(line))
 		}
 	}
 	return p, nil

@@ -42,6 +42,8 @@ type Tree struct {
 	Packages map[string]*Package
 	Tests    map[string]bool // names of test functions
 	Set      *token.FileSet
+
+	reach map[string]bool // of the programs
 }
 
 // Read reads the tree below root.

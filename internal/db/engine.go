@@ -9,6 +9,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 
+	"noxmesh/document"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -43,7 +44,7 @@ func parse(dsn string) (engine, error) {
 		return engine{kind: postgres, driver: "pgx", writes: dsn, name: shown(u)}, nil
 	}
 	scheme, _, _ := strings.Cut(dsn, ":")
-	return engine{}, fault.New(fault.Invalid, "the record's address begins with %q", scheme).
+	return engine{}, fault.New(fault.Invalid, "the record's address begins with %q", document.Short(scheme)).
 		With("give sqlite:/absolute/path or postgres://user@host/database")
 }
 
@@ -58,7 +59,7 @@ func shown(u *url.URL) string {
 
 func parseSQLite(path string) (engine, error) {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.Contains(path, "\x00") {
-		return engine{}, fault.New(fault.Invalid, "the record's file %q is not an absolute, clean path", path).
+		return engine{}, fault.New(fault.Invalid, "the record's file %q is not an absolute, clean path", document.Short(path)).
 			With("give sqlite:/absolute/path")
 	}
 	const every = "_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_pragma=temp_store(2)"

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 )
 
@@ -18,7 +19,7 @@ const wantRef = "refs/heads/NAME, refs/tags/NAME or a whole commit"
 // hexadecimal digits.
 func CheckCommit(commit string) error {
 	if !commitID.MatchString(commit) {
-		return fault.New(fault.Invalid, "%q is not a commit: want 40 or 64 lower-case hexadecimal digits", commit)
+		return fault.New(fault.Invalid, "%q is not a commit: want 40 or 64 lower-case hexadecimal digits", document.Short(commit))
 	}
 	return nil
 }
@@ -41,7 +42,7 @@ func CheckRef(ref string) error {
 }
 
 func badRef(ref, why string) *fault.Error {
-	return fault.New(fault.Invalid, "ref %q: %s", ref, why)
+	return fault.New(fault.Invalid, "ref %q: %s", document.Short(ref), why)
 }
 
 // badRefName holds the rules of git check-ref-format, and says which is broken.
@@ -85,7 +86,7 @@ func CheckFolder(folder string) error {
 		return nil
 	}
 	if err := checkPathInTree(folder); err != nil {
-		return fault.New(fault.Invalid, "folder %q: %s", folder, err.Text).
+		return fault.New(fault.Invalid, "folder %q: %s", document.Short(folder), err.Text).
 			With("write it relative to the repository's root, as services/board; leave it out for the root")
 	}
 	return nil

@@ -95,6 +95,13 @@ func (g *Git) list(ctx context.Context, url string, names ...string) (refs map[s
 	if err != nil {
 		return nil, "", fault.Add(err, "asking %q for its refs", redact(url))
 	}
+	refs, symref = parseRefs(out, names)
+	return refs, symref, nil
+}
+
+// parseRefs reads "COMMIT\tREF" and "ref: REF\tHEAD", and of refs only those
+// with exactly these names, or all. Any other line says nothing.
+func parseRefs(out []byte, names []string) (refs map[string]string, symref string) {
 	wanted := map[string]bool{}
 	for _, n := range names {
 		wanted[n] = true
@@ -110,7 +117,7 @@ func (g *Git) list(ctx context.Context, url string, names ...string) (refs map[s
 			refs[name] = left
 		}
 	}
-	return refs, symref, nil
+	return refs, symref
 }
 
 // Fetch brings one commit, without its history, into dir, a new bare

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 )
 
@@ -52,7 +53,7 @@ func (g *Git) ReadFile(ctx context.Context, dir, commit, file string, limit int6
 		return nil, err
 	}
 	if err := checkPathInTree(file); err != nil {
-		return nil, fault.New(fault.Invalid, "file %q: %s", file, err.Text)
+		return nil, fault.New(fault.Invalid, "file %q: %s", document.Short(file), err.Text)
 	}
 	e, err := g.entry(ctx, dir, commit, file)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 )
 
@@ -63,11 +64,11 @@ func parseURL(address string, allow Allow) (protocol string, err error) {
 	case "file":
 		return scheme, checkFile(address, u, allow.Folders)
 	}
-	return "", refuse(address, "%q is no way that source is read", scheme).With("write it as %s", wantURL)
+	return "", refuse(address, "%q is no way that source is read", document.Short(scheme)).With("write it as %s", wantURL)
 }
 
 func refuse(address, why string, args ...any) *fault.Error {
-	return fault.New(fault.Invalid, "repository %q: "+why, append([]any{redact(address)}, args...)...)
+	return fault.New(fault.Invalid, "repository %q: "+why, append([]any{document.Short(redact(address))}, args...)...)
 }
 
 // checkText refuses what must not stand in any address, whatever its form.
@@ -142,7 +143,7 @@ func checkPlain(address string, u *url.URL, hosts []string) error {
 	if loopback(u.Hostname()) || slices.Contains(hosts, u.Hostname()) || slices.Contains(hosts, u.Host) {
 		return nil
 	}
-	return refuse(address, "http is not protected, and %q is neither this machine nor a host that you allowed", u.Host).
+	return refuse(address, "http is not protected, and %q is neither this machine nor a host that you allowed", document.Short(u.Host)).
 		With("use https, or name %s among the hosts that may be read over http", u.Host)
 }
 
@@ -173,7 +174,7 @@ func checkSCP(address string) error {
 		return refuse(address, "its user name is not one").With("letters, digits, dots, hyphens and underscores")
 	}
 	if !hostName.MatchString(m[2]) {
-		return refuse(address, "%q is not a host name", m[2])
+		return refuse(address, "%q is not a host name", document.Short(m[2]))
 	}
 	if strings.HasPrefix(m[3], "-") {
 		return refuse(address, "its path begins with a hyphen")
@@ -187,14 +188,14 @@ func checkHost(address string, u *url.URL) error {
 		return refuse(address, "it has no host").With("write it as %s", wantURL)
 	}
 	if !hostName.MatchString(host) && net.ParseIP(host) == nil {
-		return refuse(address, "%q is not a host name", host)
+		return refuse(address, "%q is not a host name", document.Short(host))
 	}
 	if strings.HasSuffix(u.Host, ":") {
 		return refuse(address, "it has a colon without a port")
 	}
 	if p := u.Port(); p != "" {
 		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
-			return refuse(address, "%q is not a port", p)
+			return refuse(address, "%q is not a port", document.Short(p))
 		}
 	}
 	return nil

@@ -81,29 +81,3 @@ func TestURLChoosesTheOneProtocol(t *testing.T) {
 		}
 	}
 }
-
-// FuzzCheckURL: whatever is taken could not be an option, another transport, or
-// more than one line, and its protocol is one of four.
-func FuzzCheckURL(f *testing.F) {
-	for _, s := range []string{"https://example.org/r", "git@h:r", "ssh://a@h:1/r", "file:///srv/git/r", "http://127.0.0.1/r", "ext::sh", "-x@h:r", "https://h/%2e%2e"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		protocol, err := parseURL(s, allowed())
-		if err != nil {
-			if fault.KindOf(err) != fault.Invalid {
-				t.Fatalf("%q: %v", s, err)
-			}
-			return
-		}
-		if strings.HasPrefix(s, "-") || strings.Contains(s, "::") && !strings.Contains(s, "[") && protocol != "https" && protocol != "file" && protocol != "http" && !strings.HasPrefix(s, "ssh://") {
-			t.Fatalf("%q is taken", s)
-		}
-		if strings.ContainsAny(s, "\x00\n\r\t \\\x1b") {
-			t.Fatalf("%q is taken", s)
-		}
-		if protocol != "ssh" && !strings.HasPrefix(s, protocol+"://") {
-			t.Fatalf("%q may be read over %q", s, protocol)
-		}
-	})
-}

@@ -99,7 +99,7 @@ var repositoryName = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*(/[a-z0-9]+(
 // CheckRepository refuses what no registry takes for a repository's name.
 func CheckRepository(repo string) error {
 	if len(repo) > 255 || !repositoryName.MatchString(repo) {
-		return fault.New(fault.Invalid, "%q is not a registry's repository: want lower-case words joined by . _ - and /", repo)
+		return fault.New(fault.Invalid, "%q is not a registry's repository: want lower-case words joined by . _ - and /", document.Short(repo))
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (c *Client) url(repo, kind string, digest document.Digest) (string, error) 
 		return "", err
 	}
 	if !digest.Valid() {
-		return "", fault.New(fault.Invalid, "%q is not a digest", digest)
+		return "", fault.New(fault.Invalid, "%q is not a digest", document.Short(string(digest)))
 	}
 	return "/v2/" + repo + "/" + kind + "/" + string(digest), nil
 }

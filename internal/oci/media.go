@@ -58,7 +58,7 @@ func (m Manifest) Encode() ([]byte, document.Digest, error) {
 
 func (d Descriptor) check() error {
 	if !d.Digest.Valid() || d.Size < 0 || d.MediaType == "" {
-		return fault.New(fault.Invalid, "a manifest names a blob without its digest, size or media type: %q, %d, %q", d.Digest, d.Size, d.MediaType)
+		return fault.New(fault.Invalid, "a manifest names a blob without its digest, size or media type: %q, %d, %q", document.Short(string(d.Digest)), d.Size, document.Short(d.MediaType))
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func decodeManifest(b []byte) (Manifest, error) {
 		return Manifest{}, err
 	}
 	if m.SchemaVersion != 2 || m.MediaType != MediaManifest {
-		return Manifest{}, fault.New(fault.Invalid, "a manifest of version %d and type %q: want 2 and %s", m.SchemaVersion, m.MediaType, MediaManifest)
+		return Manifest{}, fault.New(fault.Invalid, "a manifest of version %d and type %q: want 2 and %s", m.SchemaVersion, document.Short(m.MediaType), MediaManifest)
 	}
 	for _, d := range append([]Descriptor{m.Config}, m.Layers...) {
 		if err := d.check(); err != nil {

@@ -79,7 +79,7 @@ func (c *Client) manifestBytes(ctx context.Context, repo string, digest document
 	}
 	defer resp.Body.Close()
 	if kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil || kind != MediaManifest {
-		return nil, otherBytes(digest, "it calls it %q", resp.Header.Get("Content-Type"))
+		return nil, otherBytes(digest, "it calls it %q", document.Short(resp.Header.Get("Content-Type")))
 	}
 	most := int64(manifestLimits().Bytes)
 	b, err := io.ReadAll(io.LimitReader(watch.reader(resp.Body), most+1))
@@ -196,7 +196,7 @@ func (p *pull) align(resp *http.Response, body io.Reader) error {
 		return nil
 	}
 	if start, ok := rangeStart(resp); !ok || start != p.got {
-		return otherBytes(p.blob.Digest, "asked from byte %d it answers with %q", p.got, resp.Header.Get("Content-Range"))
+		return otherBytes(p.blob.Digest, "asked from byte %d it answers with %q", p.got, document.Short(resp.Header.Get("Content-Range")))
 	}
 	return nil
 }
@@ -258,7 +258,7 @@ func (c *Client) ReadRange(ctx context.Context, b Blob, off, n int64) (io.ReadCl
 			err = c.unreachable(ctx, err)
 		}
 	case !ok || start != off:
-		err = otherBytes(b.Digest, "asked from byte %d it answers with %q", off, resp.Header.Get("Content-Range"))
+		err = otherBytes(b.Digest, "asked from byte %d it answers with %q", off, document.Short(resp.Header.Get("Content-Range")))
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())

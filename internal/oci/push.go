@@ -72,7 +72,7 @@ func (c *Client) upload(resp *http.Response, b Blob) (string, error) {
 		return "", fault.New(fault.Invalid, "registry %q does not say where to send the bytes", c.base.Host)
 	}
 	if to.Scheme != c.base.Scheme || to.Host != c.base.Host || !strings.HasPrefix(to.Path, "/v2/"+b.Repository+"/") {
-		return "", fault.New(fault.Invalid, "registry %q wants the bytes sent elsewhere, to %q", c.base.Host, to.Host)
+		return "", fault.New(fault.Invalid, "registry %q wants the bytes sent elsewhere, to %q", c.base.Host, document.Short(to.Host))
 	}
 	q := to.Query()
 	q.Set("digest", string(b.Digest))
