@@ -24,6 +24,9 @@ func ReservedPath(p string) string {
 			return "the host's own or the kernel's"
 		}
 	}
+	if !strings.Contains(p, "/systemd/system/") {
+		return ""
+	}
 	for _, name := range own() {
 		if strings.Contains(p+"/", "/systemd/system/"+name+"/") {
 			return "the host's own service"

@@ -39,7 +39,7 @@ func (d Digest) Valid() bool {
 		return false
 	}
 	for i := range len(h) {
-		if c := h[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+		if c := h[i]; c-'0' > 9 && c-'a' > 5 {
 			return false
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"noxmesh/internal/fault"
@@ -124,9 +125,14 @@ func misused(format string, args ...any) error {
 	return fault.New(fault.Invalid, format, args...).With("mesh-host --help shows how it is used")
 }
 
+// applyMemory is from where on an apply looks harder for memory that it can use again.
+const applyMemory = 24 << 20
+
 func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
 	switch l.verb {
 	case "apply":
+		debug.SetGCPercent(200) // it ends soon, and gives back everything
+		debug.SetMemoryLimit(applyMemory)
 		r, err := Apply(ctx, cfg, l.word, l.blobs)
 		if err != nil {
 			return t.Fail(err)

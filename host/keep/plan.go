@@ -105,7 +105,7 @@ func (p *Plan) line(line string) bool {
 	case "module":
 		m := declaration.Module{Module: w.quoted(), Content: document.Digest(w.last())}
 		p.Body.Modules = append(p.Body.Modules, m)
-		return !w.bad && m.Content.Valid()
+		return !w.bad
 	case "resource":
 		r := declaration.Resource{Type: declaration.Type(w.word())}
 		digest := document.Digest(w.word())
@@ -115,7 +115,7 @@ func (p *Plan) line(line string) bool {
 			r.After = append(r.After, w.quoted())
 		}
 		p.Body.Resources, p.Digests = append(p.Body.Resources, r), append(p.Digests, digest)
-		return !w.bad && digest.Valid()
+		return !w.bad
 	}
 	return false
 }

@@ -21,13 +21,13 @@ type eye struct {
 	buffer []byte
 	hash   hash.Hash
 	sum    []byte
-	text   []byte
+	text   []byte // a digest as it is written
 }
 
 func newEye() eye {
 	return eye{
 		buffer: make([]byte, bufferSize), hash: sha256.New(),
-		sum: make([]byte, 0, sha256.Size), text: make([]byte, 2*sha256.Size),
+		sum: make([]byte, 0, sha256.Size), text: []byte(document.FromHash(make([]byte, sha256.Size))),
 	}
 }
 
@@ -82,8 +82,8 @@ func (e *eye) read(pl place, info system.Info) error {
 
 // has reports whether what was read has this digest.
 func (e *eye) has(d document.Digest) bool {
-	hex.Encode(e.text, e.sum)
-	return d.Hex() == string(e.text)
+	hex.Encode(e.text[len(e.text)-2*sha256.Size:], e.sum)
+	return string(d) == string(e.text)
 }
 
 func modeText(m fs.FileMode) string {
