@@ -23,6 +23,13 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if dsn := os.Getenv("MESH_DB_MOVE_ON"); dsn != "" {
+		if err := db.MoveOn(context.Background(), dsn); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	m.Run()
 }
 

@@ -126,17 +126,39 @@ func (d *Disk) mount() {
 	d.mounted = true
 }
 
-// unmount waits for processes that were killed to let go.
+// unmount waits for processes that were killed to let go, and for sandboxes that
+// have just been made with a copy of the mount.
 func (d *Disk) unmount() error {
-	err := unix.Unmount(d.Dir, 0)
-	for over := time.Now().Add(patience); errors.Is(err, syscall.EBUSY) && time.Now().Before(over); err = unix.Unmount(d.Dir, 0) {
+	device, err := d.device()
+	if err != nil {
+		return err
+	}
+	over := time.Now().Add(patience)
+	for err = unix.Unmount(d.Dir, 0); errors.Is(err, syscall.EBUSY) && time.Now().Before(over); err = unix.Unmount(d.Dir, 0) {
 		<-time.After(5 * time.Millisecond)
 	}
 	if err != nil {
 		return fmt.Errorf("unmount %q: %w", d.Dir, err)
 	}
 	d.mounted = false
-	return nil
+	for time.Now().Before(over) {
+		behind, err := os.ReadFile(filepath.Join("/sys/block", device, "loop/backing_file"))
+		if err != nil || strings.TrimSpace(string(behind)) != string(d.image) {
+			return nil
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	return fmt.Errorf("unmount %q: somebody holds it", d.Dir)
+}
+
+// device is the name of the loop device that is mounted.
+func (d *Disk) device() (string, error) {
+	var s unix.Stat_t
+	if err := unix.Stat(d.Dir, &s); err != nil {
+		return "", err
+	}
+	name, err := os.Readlink(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(s.Dev), unix.Minor(s.Dev)))
+	return filepath.Base(name), err
 }
 
 func (d *Disk) leave() {
@@ -157,28 +179,22 @@ func (d *Disk) Image() Image {
 	return d.image
 }
 
-// Cut is a power cut now, and the power coming back. No process may have a file
-// of it open by then; hold is for those that must be killed in between.
-func (d *Disk) Cut(hold ...func()) {
+// Fail shuts the disk down at once: from here on each write, and each read of
+// what is not in memory, is an EIO. What was not synced is lost, but for names
+// where the log is written before.
+func (d *Disk) Fail(l Log) {
 	d.t.Helper()
-	d.Fail()
-	for _, kill := range hold {
-		kill()
+	const shutdown, withLog, withoutLog = 0x8004587d, 1, 2 // EXT4_IOC_SHUTDOWN, EXT4_GOING_FLAGS_…
+	how := withoutLog
+	if l == Written {
+		how = withLog
 	}
-	d.Back()
-}
-
-// Fail shuts the disk down at once: from here on each read of what is not in
-// memory and each write is an EIO, and what was not synced is lost.
-func (d *Disk) Fail() {
-	d.t.Helper()
-	const shutdown, withoutLog = 0x8004587d, 2 // EXT4_IOC_SHUTDOWN, EXT4_GOING_FLAGS_NOLOGFLUSH
 	dir, err := os.Open(d.Dir)
 	if err != nil {
 		d.t.Fatal(err)
 	}
 	defer dir.Close()
-	if err := unix.IoctlSetPointerInt(int(dir.Fd()), shutdown, withoutLog); err != nil {
+	if err := unix.IoctlSetPointerInt(int(dir.Fd()), shutdown, how); err != nil {
 		d.t.Fatalf("cut the power of %q: %v", d.Dir, err)
 	}
 }
@@ -196,15 +212,11 @@ func (d *Disk) Back() {
 // against writing, also for those that have files open. Back opens it again.
 func (d *Disk) ReadOnly() {
 	d.t.Helper()
-	var s unix.Stat_t
-	if err := unix.Stat(d.Dir, &s); err != nil {
-		d.t.Fatal(err)
-	}
-	name, err := os.Readlink(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(s.Dev), unix.Minor(s.Dev)))
+	name, err := d.device()
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	at := filepath.Join("/sys/fs/ext4", filepath.Base(name), "trigger_fs_error")
+	at := filepath.Join("/sys/fs/ext4", name, "trigger_fs_error")
 	if err := os.WriteFile(at, []byte("internal/power"), 0o200); err != nil {
 		d.t.Fatal(err)
 	}

@@ -52,13 +52,15 @@ func TestACutLosesWhatWasNotSynced(t *testing.T) {
 			path := filepath.Join(d.Dir, "state")
 			put(t, path, "old", "")
 			put(t, path, "new", without)
-			d.Cut()
+			d.Fail(Lost)
+			d.Back()
 			got, err := os.ReadFile(path)
 			if err != nil || string(got) != want {
 				t.Errorf("after the cut it is %q, %v; want %q", got, err, want)
 			}
 			put(t, path+".first", "first", without)
-			d.Cut()
+			d.Fail(Lost)
+			d.Back()
 			first, err := os.ReadFile(path + ".first")
 			if there := err == nil && string(first) == "first"; there != (without == "") {
 				t.Errorf("after the cut the first one is %q, %v", first, err)
@@ -100,7 +102,7 @@ func TestADiskIsFullAndShut(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(d.Dir, "c"), nil, 0o600); err != nil {
 		t.Error(err)
 	}
-	d.Fail()
+	d.Fail(Lost)
 	if err := os.WriteFile(filepath.Join(d.Dir, "d"), nil, 0o600); err == nil {
 		t.Error("a disk that has failed was written")
 	}
