@@ -58,7 +58,7 @@ func TestABuilderIsKilledAnywhere(t *testing.T) {
 	}
 	needsSandbox(t)
 	effects := filepath.Join(t.TempDir(), "effects")
-	sweepOne(t, "MESH_EFFECTS="+effects)
+	sweepOn(t, nil, "MESH_EFFECTS="+effects)
 	list, err := os.ReadFile(effects)
 	if err != nil {
 		t.Fatal(err)
@@ -74,14 +74,24 @@ func TestABuilderIsKilledAnywhere(t *testing.T) {
 	}
 	for _, point := range points {
 		for _, how := range []string{"MESH_CRASH=" + point + ":before", "MESH_CRASH=" + point + ":after", "MESH_FAIL=" + point + ":ENOSPC"} {
-			t.Run(how, func(t *testing.T) { sweepOne(t, how) })
+			t.Run(how, func(t *testing.T) { sweepOn(t, nil, how) })
 		}
 	}
 }
 
-func sweepOne(t *testing.T, how string) {
+// disk is where the power is cut when the builder is killed; nil where it is not.
+type disk interface {
+	mount(t *testing.T, dir string) (env []string)
+	back(t *testing.T)
+}
+
+func sweepOn(t *testing.T, d disk, env ...string) {
 	t.Helper()
 	repo, rig := newRepository(t), newRig(t)
+	if d != nil {
+		env = d.mount(t, rig.config.State)
+	}
+	how := env[0]
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, err := io.ReadAll(r.Body)
 		if err == nil {
@@ -97,7 +107,10 @@ func sweepOne(t *testing.T, how string) {
 	q := repo.request(repo.commit(site(nil)), "")
 	rig.ask(q)
 	crash := strings.HasPrefix(how, "MESH_CRASH=")
-	killed := run(t, rig.config, server.URL, how)
+	killed := run(t, rig.config, server.URL, env...)
+	if d != nil {
+		d.back(t)
+	}
 	if crash && !killed {
 		t.Errorf("it was not killed")
 	}
@@ -110,7 +123,7 @@ func sweepOne(t *testing.T, how string) {
 			rig.ask(q) // the lease ran out
 		}
 	}
-	run(t, rig.config, server.URL, "")
+	run(t, rig.config, server.URL)
 	a := rig.controller.answers[q.ID]
 	if a.Outcome != build.OutcomeBuilt || a.Tests != build.TestsPassed {
 		t.Fatalf("%s at %s: %s", a.Outcome, a.Step, a.Why)
@@ -142,7 +155,7 @@ func isKept(how string) bool {
 }
 
 // run runs a builder in a process of its own and reports whether it was killed.
-func run(t *testing.T, c Config, url, variable string) bool {
+func run(t *testing.T, c Config, url string, env ...string) bool {
 	t.Helper()
 	c.Log = nil
 	text, err := json.Marshal(mortal{c, url})
@@ -150,13 +163,13 @@ func run(t *testing.T, c Config, url, variable string) bool {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^TestABuilderIsKilledAnywhere$", "-test.count=1")
-	cmd.Env = append(os.Environ(), crashVariable+"="+string(text), variable)
+	cmd.Env = append(append(os.Environ(), crashVariable+"="+string(text)), env...)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 		return true
 	}
-	if err != nil && !strings.HasPrefix(variable, "MESH_FAIL=") {
+	if err != nil && (len(env) == 0 || !strings.HasPrefix(env[0], "MESH_FAIL=")) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return false

@@ -1,0 +1,73 @@
+//go:build meshcrash && power
+
+package builder
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"noxmesh/internal/power"
+)
+
+// TestPowerIsCutInABuilder cuts the power before and after each of a builder's
+// effects. What it has answered is answered from the disk, and what it had begun
+// is built again.
+func TestPowerIsCutInABuilder(t *testing.T) {
+	if os.Getenv(crashVariable) != "" {
+		return
+	}
+	blank := power.Blank(t, "512M", "-J", "size=4", "-N", "4096") // 256 MiB stay free
+	needsSandbox(t)
+	effects := filepath.Join(t.TempDir(), "effects")
+	sweepOn(t, nil, "MESH_EFFECTS="+effects)
+	list, err := os.ReadFile(effects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cuts := power.Cuts(string(list))
+	t.Logf("%d power cuts", len(cuts))
+	if len(cuts) < 40 {
+		t.Fatalf("only %v", cuts)
+	}
+	for _, c := range cuts {
+		if c.Point == power.End {
+			continue // that is after the last effect
+		}
+		t.Run(c.String(), func(t *testing.T) {
+			t.Parallel()
+			sweepOn(t, &onDisk{blank: blank, cut: c})
+		})
+	}
+}
+
+// onDisk is a builder whose state is on a disk of its own.
+type onDisk struct {
+	blank power.Image
+	cut   power.Cut
+	disks power.Disks
+}
+
+// mount puts what is in the folder on the disk, in its place.
+func (d *onDisk) mount(t *testing.T, dir string) (env []string) {
+	t.Helper()
+	was := dir + ".was"
+	for _, err := range []error{os.Rename(dir, was), os.Mkdir(dir, 0o755)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.disks = power.Disks{d.blank.MountAt(t, dir)}
+	if out, err := exec.Command("sh", "-c", `cp -a "$0"/. "$1" && sync -f "$1"`, was, dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, strings.TrimSpace(string(out)))
+	}
+	return d.disks.Env(d.cut)
+}
+
+// back is the power coming back.
+func (d *onDisk) back(t *testing.T) {
+	t.Helper()
+	d.disks.Back(t)
+}
