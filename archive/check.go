@@ -39,31 +39,33 @@ func (idx Index) checkEntries() error {
 	for i := range idx.Entries {
 		e := &idx.Entries[i]
 		if err := e.check(); err != nil {
-			return fault.Add(err, "entry %q", e.Path)
+			return fault.Add(err, "entry %q", document.Short(e.Path))
 		}
 		if i > 0 && e.Path <= idx.Entries[i-1].Path {
-			return fault.New(fault.Invalid, "entry %q stands after %q: entries are sorted by path, each once", e.Path, idx.Entries[i-1].Path)
+			return fault.New(fault.Invalid, "entry %q stands after %q: entries are sorted by path, each once", document.Short(e.Path), document.Short(idx.Entries[i-1].Path))
 		}
 		if parent := path.Dir(e.Path); !directories[parent] {
-			return fault.New(fault.Invalid, "entry %q is in %q, which is no directory of the archive", e.Path, parent)
+			return fault.New(fault.Invalid, "entry %q is in %q, which is no directory of the archive", document.Short(e.Path), document.Short(parent))
 		}
 		if e.Kind == Directory {
 			directories[e.Path] = true
 		}
 		folded := fold(e.Path)
 		if twin, ok := twins[folded]; ok {
-			return caseTwins(twin, e.Path)
+			return sameName(twin, e.Path)
 		}
 		twins[folded] = e.Path
 		if total += e.Size; total > MaxSize {
-			return fault.New(fault.Invalid, "entry %q: the files together are larger than %d bytes", e.Path, int64(MaxSize))
+			return fault.New(fault.Invalid, "entry %q: the files together are larger than %d bytes", document.Short(e.Path), int64(MaxSize))
 		}
 	}
 	return nil
 }
 
-func caseTwins(a, b string) error {
-	return fault.New(fault.Invalid, "%q and %q differ in upper and lower case alone", a, b).
+// sameName refuses two paths that are one file on some file systems. They are
+// shown in ASCII: two spellings of one letter look alike.
+func sameName(a, b string) error {
+	return fault.New(fault.Invalid, "%+q and %+q differ only in upper and lower case, or in how a letter is composed", document.Short(a), document.Short(b)).
 		With("rename one of the two: on some file systems they are the same file")
 }
 
@@ -86,7 +88,7 @@ func (e *Entry) check() error {
 		}
 		return checkTarget(e.Target)
 	}
-	return fault.New(fault.Invalid, "kind %q: want file, directory or link", string(e.Kind))
+	return fault.New(fault.Invalid, "kind %q: want file, directory or link", document.Short(string(e.Kind)))
 }
 
 func (e *Entry) checkFile() error {
@@ -96,7 +98,7 @@ func (e *Entry) checkFile() error {
 	case e.Size < 0 || e.Size > MaxSize:
 		return fault.New(fault.Invalid, "size %d: want 0 to %d", e.Size, int64(MaxSize))
 	case !e.Digest.Valid():
-		return fault.New(fault.Invalid, "digest %q: want sha256: and 64 lower-case hexadecimal digits", string(e.Digest))
+		return fault.New(fault.Invalid, "digest %q: want sha256: and 64 lower-case hexadecimal digits", document.Short(string(e.Digest)))
 	case e.Size == 0 && e.Digest != emptyDigest:
 		return fault.New(fault.Invalid, "the digest of an empty file is %s", emptyDigest)
 	}
@@ -120,7 +122,7 @@ func checkPath(p string) error {
 	for name := range strings.SplitSeq(p, "/") {
 		switch {
 		case name == "" || name == "." || name == "..":
-			return fault.New(fault.Invalid, "the path is not clean: it has the element %q", name)
+			return fault.New(fault.Invalid, "the path is not clean: it has the element %q", document.Short(name))
 		case len(name) > MaxName:
 			return fault.New(fault.Invalid, "a name has %d bytes, at most %d are taken", len(name), MaxName)
 		}

@@ -78,3 +78,28 @@ func newFrameDecoder() (*zstd.Decoder, error) {
 	}
 	return dec, nil
 }
+
+// oneFrame reports whether these bytes are one frame from the first to the last:
+// what could hide behind it, or in a frame that readers skip, is no part of an archive.
+func oneFrame(b []byte) bool {
+	var h zstd.Header
+	if err := h.Decode(b); err != nil || h.Skippable {
+		return false
+	}
+	const header, rle = 3, 1 // of a block: its bytes, and the kind that is one byte over and over
+	for at := h.HeaderSize; at+header <= len(b); {
+		block := int(b[at]) | int(b[at+1])<<8 | int(b[at+2])<<16
+		size := block >> 3
+		if block>>1&3 == rle {
+			size = 1
+		}
+		at += header + size
+		if block&1 == 1 { // the last
+			if h.HasCheckSum {
+				at += 4
+			}
+			return at == len(b)
+		}
+	}
+	return false
+}

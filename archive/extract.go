@@ -97,6 +97,9 @@ func (x *extraction) open(_ context.Context, o *opening) error {
 	if sha256.Sum256(packed) != o.digest {
 		return fault.New(fault.Invalid, "frame %d of the archive has not the digest that the table gives it", o.number)
 	}
+	if !oneFrame(packed) {
+		return fault.New(fault.Invalid, "frame %d of the archive is not one frame of zstd and nothing else", o.number)
+	}
 	plain, err := x.decoder.DecodeAll(packed, o.plain[:0])
 	if err != nil {
 		return fault.Wrap(fault.Invalid, err, "decompress frame %d of the archive", o.number)
@@ -127,7 +130,7 @@ func (x *extraction) match(p piece, b []byte) error {
 		e := &x.stream.entries[p.entry]
 		whole := appendHeader(nil, e)
 		if !bytes.Equal(b, whole[p.offset:p.offset+int64(len(b))]) {
-			return fault.New(fault.Invalid, "the header in place of %q is not that of the index", e.Path)
+			return fault.New(fault.Invalid, "the header in place of %q is not that of the index", document.Short(e.Path))
 		}
 	case content:
 		e := &x.stream.entries[p.entry]
@@ -139,7 +142,7 @@ func (x *extraction) match(p piece, b []byte) error {
 }
 
 func wrongBytes(e *Entry) error {
-	return fault.New(fault.Invalid, "the bytes of %q have not the digest that the index gives them", e.Path)
+	return fault.New(fault.Invalid, "the bytes of %q have not the digest that the index gives them", document.Short(e.Path))
 }
 
 // deliver puts what is wanted, in order.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"noxmesh/archive"
+	"noxmesh/archive/archivetest"
 	"noxmesh/document"
 )
 
@@ -23,7 +24,7 @@ func FuzzDecodeIndex(f *testing.F) {
 		f.Fatal(err)
 	}
 	seed(plain)
-	for _, idx := range hostileIndexes() {
+	for _, idx := range archivetest.Indexes() {
 		if b, err := idx.Encode(); err == nil {
 			seed(b)
 		}
@@ -53,20 +54,20 @@ func FuzzDecodeIndex(f *testing.F) {
 // FuzzExtract gives any blob for an honest index: every byte that comes out is
 // right, or it is refused.
 func FuzzExtract(f *testing.F) {
-	v := newVictim(f)
-	honest := forge(f, v.stream, 1100)
-	f.Add(honest.bytes())
-	f.Add(forge(f, v.stream, 1<<20).bytes())
+	v := archivetest.NewVictim(f)
+	honest := archivetest.Forge(f, v.Stream, 1100)
+	f.Add(honest.Bytes())
+	f.Add(archivetest.Forge(f, v.Stream, 1<<20).Bytes())
 	seeds := 2
-	for _, stream := range hostileStreams(f, v) {
+	for _, stream := range v.Streams(f) {
 		seeds++
-		f.Add(forge(f, stream, 1<<20).bytes())
+		f.Add(archivetest.Forge(f, stream, 1<<20).Bytes())
 	}
-	for _, change := range hostileTables(f, v) {
+	for _, change := range v.Tables(f) {
 		seeds++
-		forged := forge(f, v.stream, 1100)
+		forged := archivetest.Forge(f, v.Stream, 1100)
 		change(forged)
-		f.Add(forged.bytes())
+		f.Add(forged.Bytes())
 	}
 	if seeds < 60 {
 		f.Fatalf("%d seeds", seeds)
@@ -76,7 +77,7 @@ func FuzzExtract(f *testing.F) {
 	f.Fuzz(func(t *testing.T, blob []byte) {
 		for _, want := range []func(archive.Entry) bool{all, one} {
 			n := 0
-			err := archive.Extract(t.Context(), v.index, source(blob), want, func(e archive.Entry, r io.Reader) error {
+			err := archive.Extract(t.Context(), v.Index, source(blob), want, func(e archive.Entry, r io.Reader) error {
 				b, err := io.ReadAll(r)
 				if err == nil && e.Kind == archive.File && document.Sum(b) != e.Digest {
 					t.Errorf("%q came out as %q", e.Path, b)
@@ -84,7 +85,7 @@ func FuzzExtract(f *testing.F) {
 				n++
 				return err
 			})
-			if err == nil && n != 1 && n != len(v.index.Entries) {
+			if err == nil && n != 1 && n != len(v.Index.Entries) {
 				t.Errorf("%d entries came out", n)
 			}
 		}
@@ -98,7 +99,7 @@ func FuzzDecompressIndex(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(wire)
-	f.Add(compress(f, []byte("{}")))
+	f.Add(archivetest.Compress(f, []byte("{}")))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if idx, err := archive.DecompressIndex(data); err == nil {
 			if err := idx.Check(); err != nil {

@@ -2,109 +2,19 @@ package archive_test
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
 	"noxmesh/archive"
-	"noxmesh/document"
+	"noxmesh/archive/archivetest"
 	"noxmesh/internal/fault"
 )
 
-// hostileIndexes is indexes that nothing may be done with, whatever comes with them.
-func hostileIndexes() map[string]archive.Index {
-	good := file("a", "x")
-	set := func(change func(*archive.Entry)) archive.Index { return index(with(good, change)) }
-	at := func(p string) archive.Index { return index(file(p, "x")) }
-	chain := []archive.Entry{}
-	for i := range 42 {
-		chain = append(chain, link(fmt.Sprintf("l%02d", i), fmt.Sprintf("l%02d", i+1)))
-	}
-	return map[string]archive.Index{
-		"parent":                    at("../evil"),
-		"parent inside":             at("a/../../evil"),
-		"parent at the end":         at("a/.."),
-		"parent alone":              index(directory("..")),
-		"parent as a directory":     index(directory(".."), file("../evil", "x")),
-		"parent of a directory":     index(directory("a"), directory("a/.."), file("a/../evil", "x")),
-		"dot as a directory":        index(directory("."), file("./evil", "x")),
-		"absolute":                  at("/etc/evil"),
-		"no path":                   at(""),
-		"dot":                       at("."),
-		"dot inside":                at("./a"),
-		"double slash":              at("a//b"),
-		"trailing slash":            at("a/"),
-		"NUL":                       at("a\x00b"),
-		"newline":                   at("a\nb"),
-		"carriage return":           at("a\rb"),
-		"escape sequence":           at("a\x1b[2Jb"),
-		"C1 control":                at("a\u0085b"),
-		"not UTF-8":                 at("a\xffb"),
-		"long name":                 at(strings.Repeat("n", 256)),
-		"long path":                 index(deep(strings.Repeat("n", 255), 17)...),
-		"deep path":                 index(deep("d", 257)...),
-		"no parent":                 at("no/parent"),
-		"file as parent":            index(file("f", "x"), file("f/x", "x")),
-		"write through a link":      index(link("d", "."), file("d/x", "x")),
-		"write through a link out":  index(link("d", "../outside"), file("d/x", "x")),
-		"absolute link":             index(link("l", "/etc/passwd")),
-		"link out":                  index(link("l", "../outside/secret")),
-		"link to the parent":        index(link("l", "..")),
-		"link out from below":       index(directory("d"), link("d/l", "../../outside")),
-		"link out by a detour":      index(directory("d"), link("d/l", "e/f/../../../../outside")),
-		"link out through a link":   index(directory("a"), directory("a/b"), link("a/b/up", "../.."), link("out", "a/b/up/../outside")),
-		"link to itself":            index(link("l", "l")),
-		"links in a circle":         index(link("l", "m"), link("m", "./l")),
-		"links without end":         index(chain...),
-		"link without a target":     index(link("l", "")),
-		"link with NUL":             index(link("l", "a\x00")),
-		"link with newline":         index(link("l", "a\nb")),
-		"link with a long target":   index(link("l", strings.Repeat("./", 2048))),
-		"twice":                     index(good, good),
-		"file and directory":        index(directory("a"), good),
-		"case twins":                index(file("README", "x"), file("readme", "x")),
-		"case twins in Greek":       index(file("Σ", "x"), file("ς", "x")),
-		"case twins by a sign":      index(file("k", "x"), file("\u212a", "x")),
-		"case twins of directories": index(directory("A"), file("A/x", "x"), directory("a"), file("a/y", "x")),
-		"case twin of a link":       index(link("L", "x"), file("l", "x")),
-		"not sorted":                index(file("b", "x"), file("a", "x")),
-		"hard link":                 set(func(e *archive.Entry) { e.Kind, e.Target = "hardlink", "/etc/passwd" }),
-		"device":                    set(func(e *archive.Entry) { e.Kind = "device" }),
-		"FIFO":                      set(func(e *archive.Entry) { e.Kind = "fifo" }),
-		"no kind":                   set(func(e *archive.Entry) { e.Kind = "" }),
-		"negative size":             set(func(e *archive.Entry) { e.Size = -1 }),
-		"size beyond all":           set(func(e *archive.Entry) { e.Size = archive.MaxSize + 1 }),
-		"sizes beyond all together": index(with(good, func(e *archive.Entry) { e.Size = archive.MaxSize }), with(file("b", "x"), func(e *archive.Entry) { e.Size = archive.MaxSize })),
-		"no digest":                 set(func(e *archive.Entry) { e.Digest = "" }),
-		"digest in capitals":        set(func(e *archive.Entry) { e.Digest = document.Digest("sha256:" + strings.ToUpper(e.Digest.Hex())) }),
-		"digest of another kind":    set(func(e *archive.Entry) { e.Digest = "md5:d41d8cd98f00b204e9800998ecf8427e" }),
-		"empty file, other digest":  set(func(e *archive.Entry) { e.Size = 0 }),
-		"file with a target":        set(func(e *archive.Entry) { e.Target = "x" }),
-		"directory with a size":     index(with(directory("d"), func(e *archive.Entry) { e.Size = 1 })),
-		"directory with a digest":   index(with(directory("d"), func(e *archive.Entry) { e.Digest = good.Digest })),
-		"directory with a target":   index(with(directory("d"), func(e *archive.Entry) { e.Target = "x" })),
-		"executable directory":      index(with(directory("d"), func(e *archive.Entry) { e.Executable = true })),
-		"link with a size":          index(with(link("l", "x"), func(e *archive.Entry) { e.Size = 1 })),
-		"executable link":           index(with(link("l", "x"), func(e *archive.Entry) { e.Executable = true })),
-		"nothing":                   index(),
-		"format of another time":    {Format: 2, Entries: []archive.Entry{good}},
-		"no format":                 {Entries: []archive.Entry{good}},
-	}
-}
-
-// deep is a directory in a directory, so many times.
-func deep(name string, times int) []archive.Entry {
-	entries := make([]archive.Entry, times)
-	for i := range entries {
-		entries[i] = directory(strings.TrimSuffix(strings.Repeat(name+"/", i+1), "/"))
-	}
-	return entries
-}
-
 func TestHostileIndexes(t *testing.T) {
 	t.Parallel()
-	for name, idx := range hostileIndexes() {
+	for name, idx := range archivetest.Indexes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if err := idx.Check(); fault.KindOf(err) != fault.Invalid {
@@ -186,14 +96,30 @@ func TestHostileIndexText(t *testing.T) {
 
 func TestIndexBomb(t *testing.T) {
 	t.Parallel()
-	wire := compress(t, make([]byte, archive.MaxIndex+1))
+	wire := archivetest.Compress(t, make([]byte, archive.MaxIndex+1))
 	if _, err := archive.DecompressIndex(wire); fault.KindOf(err) != fault.Invalid {
 		t.Errorf("%d bytes that become too many: %v", len(wire), err)
 	}
-	for _, wire := range [][]byte{nil, {1, 2, 3}, compress(t, []byte("{}"))} {
+	for _, wire := range [][]byte{nil, {1, 2, 3}, archivetest.Compress(t, []byte("{}"))} {
 		if _, err := archive.DecompressIndex(wire); fault.KindOf(err) != fault.Invalid {
 			t.Errorf("%x: %v", wire, err)
 		}
+	}
+}
+
+// An index of a million entries is refused before there is room made for them.
+func TestAMillionEntries(t *testing.T) { //nolint:paralleltest // it counts what is allocated
+	text := []byte(`{"entries":[` + strings.TrimSuffix(strings.Repeat(`{"kind":"","path":""},`, 1_000_000), ",") + `],"format":1}`)
+	wire := archivetest.Compress(t, text)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := archive.DecompressIndex(wire)
+	runtime.ReadMemStats(&after)
+	if fault.KindOf(err) != fault.Invalid || !strings.Contains(err.Error(), "1000000 entries, at most 524288 are read") {
+		t.Errorf("%d bytes on the wire: %v", len(wire), err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 4*uint64(len(text)) {
+		t.Errorf("%d bytes were allocated for an index of %d", took, len(text))
 	}
 }
 

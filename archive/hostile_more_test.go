@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"noxmesh/archive"
+	"noxmesh/archive/archivetest"
 	"noxmesh/internal/fault"
 )
 
@@ -17,10 +18,10 @@ func TestFrameTooLarge(t *testing.T) {
 	t.Parallel()
 	content := noise(3<<20, 1)
 	idx := index(file("large", content))
-	stream := tarStream(t, []tar.Header{{Typeflag: tar.TypeReg, Name: "large", Mode: 0o644}}, map[string]string{"large": content})
+	stream := archivetest.TarStream(t, []tar.Header{{Typeflag: tar.TypeReg, Name: "large", Mode: 0o644}}, map[string]string{"large": content})
 	for _, every := range []int{archive.FrameSize + 1, 2 << 20, 1 << 30} {
 		o := newOutside(t)
-		err := archive.Unpack(t.Context(), idx, source(forge(t, stream, every).bytes()), o.target)
+		err := archive.Unpack(t.Context(), idx, source(archivetest.Forge(t, stream, every).Bytes()), o.target)
 		if fault.KindOf(err) != fault.Invalid {
 			t.Errorf("frames of %d bytes: %v", every, err)
 		}
@@ -38,14 +39,14 @@ func TestLieAfterTheLastContent(t *testing.T) {
 		entries = append(entries, directory(fmt.Sprintf("d%03d", i)))
 		members = append(members, tar.Header{Typeflag: tar.TypeDir, Name: fmt.Sprintf("d%03d/", i), Mode: 0o755})
 	}
-	stream := tarStream(t, members, map[string]string{"a": "x"})
+	stream := archivetest.TarStream(t, members, map[string]string{"a": "x"})
 	all := func(archive.Entry) bool { return true }
 	none := func(archive.Entry, io.Reader) error { return nil }
-	if err := archive.Extract(t.Context(), index(entries...), source(forge(t, stream, 700).bytes()), all, none); err != nil {
+	if err := archive.Extract(t.Context(), index(entries...), source(archivetest.Forge(t, stream, 700).Bytes()), all, none); err != nil {
 		t.Fatalf("the honest one: %v", err)
 	}
 	stream[len(stream)-1] = 1
-	blob := forge(t, stream, 700).bytes()
+	blob := archivetest.Forge(t, stream, 700).Bytes()
 	for range 20 {
 		err := archive.Extract(t.Context(), index(entries...), source(blob), all, none)
 		if fault.KindOf(err) != fault.Invalid {
@@ -58,12 +59,12 @@ func TestLieAfterTheLastContent(t *testing.T) {
 func TestNothingIsFollowed(t *testing.T) {
 	t.Parallel()
 	idx := index(file("a", "content\n"), directory("d"), file("d/b", "more\n"))
-	stream := tarStream(t, []tar.Header{
+	stream := archivetest.TarStream(t, []tar.Header{
 		{Typeflag: tar.TypeReg, Name: "a", Mode: 0o644},
 		{Typeflag: tar.TypeDir, Name: "d/", Mode: 0o755},
 		{Typeflag: tar.TypeReg, Name: "d/b", Mode: 0o644},
 	}, map[string]string{"a": "content\n", "d/b": "more\n"})
-	blob := forge(t, stream, 1<<20).bytes()
+	blob := archivetest.Forge(t, stream, 1<<20).Bytes()
 	for name, plant := range map[string]func(dir string) error{
 		"a file":                  func(dir string) error { return os.WriteFile(filepath.Join(dir, "a"), []byte("mine"), 0o600) },
 		"a link out":              func(dir string) error { return os.Symlink("../outside/secret", filepath.Join(dir, "a")) },

@@ -51,6 +51,9 @@ type Entry struct {
 // DecodeIndex reads an index. Anything that Pack could not have written is
 // refused: an index that has been decoded is safe to unpack.
 func DecodeIndex(data []byte) (Index, error) {
+	if n := objects(data) - 1; n > MaxEntries {
+		return Index{}, fault.New(fault.Invalid, "index: %d entries, at most %d are read", n, MaxEntries)
+	}
 	idx, err := document.Decode[Index]("index", data, document.Limits{Bytes: MaxIndex, Depth: 4})
 	if err != nil {
 		return Index{}, err
@@ -67,6 +70,23 @@ func DecodeIndex(data []byte) (Index, error) {
 			With("an index is canonical JSON (RFC 8785) and leaves out what is empty")
 	}
 	return idx, nil
+}
+
+// objects is how many objects a text begins: so many entries that nobody wants
+// are refused before there is room made for each.
+func objects(text []byte) (n int) {
+	inside := false // a string
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			inside = !inside
+		case c == '\\' && inside:
+			i++
+		case c == '{' && !inside:
+			n++
+		}
+	}
+	return n
 }
 
 // Encode is the index in its one plain form.

@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 )
 
@@ -20,7 +21,7 @@ func checkTarget(target string) error {
 	case len(target) > MaxPath:
 		return fault.New(fault.Invalid, "the target has %d bytes, at most %d are taken", len(target), MaxPath)
 	case target[0] == '/':
-		return fault.New(fault.Invalid, "the target %q is absolute: want one relative to the link", target).
+		return fault.New(fault.Invalid, "the target %q is absolute: want one relative to the link", document.Short(target)).
 			With("make the link relative, so that it points into the folder wherever it lies")
 	}
 	return checkText(target)
@@ -41,7 +42,7 @@ func (idx Index) checkLinks() error {
 			continue
 		}
 		if _, err := f.end(e.Path, 0); err != nil {
-			return fault.Add(err, "link %q to %q", e.Path, e.Target)
+			return fault.Add(err, "link %q to %q", document.Short(e.Path), document.Short(e.Target))
 		}
 	}
 	return nil

@@ -5,6 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"noxmesh/internal/fault"
 )
 
@@ -23,9 +25,11 @@ func checkText(s string) error {
 	return nil
 }
 
-// fold is s with upper and lower case made equal, by Unicode's simple folding.
+// fold is s with upper and lower case made equal, by Unicode's simple folding,
+// and letters taken apart from their marks, so that the order in which somebody
+// composed them is lost.
 func fold(s string) string {
-	return strings.Map(foldRune, s)
+	return norm.NFD.String(strings.Map(foldRune, norm.NFD.String(s)))
 }
 
 // foldRune is the least rune among those that differ from r in case alone.

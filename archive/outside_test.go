@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -45,34 +47,43 @@ func (o *outside) empty(t testing.TB) {
 	}
 }
 
-// snapshot is every path below dir with its mode, time and digest, but for one folder.
+// snapshot is every path below dir with its mode, owner, times, inode and digest,
+// but for one folder: were anything made, written, replaced or linked, however
+// briefly, it would be another.
 func snapshot(t testing.TB, dir, skip string) string {
 	t.Helper()
-	var all string
+	var all strings.Builder
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if p == filepath.Join(dir, skip) {
+		if skip != "" && p == filepath.Join(dir, skip) {
 			return fs.SkipDir
 		}
 		info, err := d.Info()
 		if err != nil {
 			return err
 		}
-		all += fmt.Sprint(p, " ", info.Mode())
+		st, ok := info.Sys().(*syscall.Stat_t)
+		if !ok {
+			t.Fatal("no inode")
+		}
+		fmt.Fprint(&all, p, " ", info.Mode(), " ", st.Uid, " ", st.Gid, " ", st.Ino, " ", info.ModTime().UnixNano())
+		if skip == "" { // a test of its own may link to what is outside
+			fmt.Fprint(&all, " ", st.Nlink, " ", st.Ctim)
+		}
 		if info.Mode().IsRegular() {
 			b, err := os.ReadFile(p)
 			if err != nil {
 				return err
 			}
-			all += fmt.Sprintf(" %x %d", sha256.Sum256(b), info.ModTime().UnixNano())
+			fmt.Fprintf(&all, " %x", sha256.Sum256(b))
 		}
-		all += "\n"
+		all.WriteString("\n")
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
+	return all.String()
 }

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"noxmesh/archive"
+	"noxmesh/archive/archivetest"
 )
 
 // counted is a source that writes down what is read of it.
@@ -243,7 +244,7 @@ func TestLinksStayInside(t *testing.T) {
 				}
 			}
 		}
-		idx := sorted(entries)
+		idx := archivetest.Sorted(entries)
 		if idx.Check() != nil {
 			return
 		}

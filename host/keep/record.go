@@ -163,12 +163,12 @@ func (r Record) line(line string) error {
 			return fault.New(fault.Invalid, "not a thing of the record")
 		}
 		if _, ok := r.Entries[e.Thing.Path]; ok {
-			return fault.New(fault.Invalid, "%q stands there twice", e.Thing.Path)
+			return fault.New(fault.Invalid, "%q stands there twice", document.Short(e.Thing.Path))
 		}
 		r.Entries[e.Thing.Path] = e
 		return nil
 	default:
-		return fault.New(fault.Invalid, "%q is no line of a record", kind)
+		return fault.New(fault.Invalid, "%q is no line of a record", document.Short(kind))
 	}
 }
 
