@@ -4,14 +4,17 @@ package effect
 
 import (
 	"fmt"
+	"hash/fnv"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 )
 
-// seen counts how often each effect has been reached in this process; mu guards it.
+// seen counts how often each effect has been reached in this process, by name
+// and by name and way; mu guards it.
 var (
 	mu   sync.Mutex
 	seen = map[string]int{}
@@ -20,24 +23,69 @@ var (
 // Do runs f, which changes something outside the program's memory. The name is
 // a constant, "room.thing.verb", and is unique to the place that it stands at.
 func Do(name string, f func() error) error {
-	mu.Lock()
-	seen[name]++
-	here := name + "#" + strconv.Itoa(seen[name])
-	note(here)
-	mu.Unlock()
-	crash(here + ":before")
-	if err := planned(here); err != nil {
+	h := reach(name)
+	h.crash("before")
+	if err := h.planned(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if err := f(); err != nil {
 		return err
 	}
-	crash(here + ":after")
+	h.crash("after")
 	return nil
 }
 
-func note(here string) {
-	path := os.Getenv("MESH_EFFECTS")
+// here is one reaching of an effect.
+type here struct {
+	name   string
+	way    string // how the program came here
+	number int    // of all that have this name
+	along  int    // of those that came the same way
+}
+
+func (h here) byName() string { return h.name + "#" + strconv.Itoa(h.number) }
+func (h here) byWay() string  { return h.name + "@" + h.way + "#" + strconv.Itoa(h.along) }
+
+func reach(name string) here {
+	way, calls := wayHere()
+	mu.Lock()
+	defer mu.Unlock()
+	seen[name]++
+	seen[name+"@"+way]++
+	h := here{name, way, seen[name], seen[name+"@"+way]}
+	note("MESH_EFFECTS", h.byName())
+	note("MESH_WAYS", h.byWay()+" "+calls)
+	return h
+}
+
+// wayHere is the calls that led to an effect, those of ours and of the registry
+// behind, as one word and spelled out.
+func wayHere() (word, calls string) {
+	if os.Getenv("MESH_WAYS") == "" && !strings.Contains(os.Getenv("MESH_CRASH")+os.Getenv("MESH_FAIL"), "@") {
+		return "", ""
+	}
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs)])
+	var names []string
+	for {
+		f, more := frames.Next()
+		if own, ok := strings.CutPrefix(f.Function, "noxmesh/"); ok {
+			names = append(names, own)
+		} else if strings.HasPrefix(f.Function, "github.com/distribution/") {
+			names = append(names, f.Function[strings.LastIndex(f.Function, "/")+1:])
+		}
+		if !more {
+			break
+		}
+	}
+	calls = strings.ReplaceAll(strings.Join(names, "<"), " ", "")
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(calls)) // it never fails
+	return fmt.Sprintf("%08x", sum.Sum32()), calls
+}
+
+func note(variable, line string) {
+	path := os.Getenv(variable)
 	if path == "" {
 		return
 	}
@@ -46,7 +94,7 @@ func note(here string) {
 		panic(err)
 	}
 	defer f.Close()
-	if _, err := f.WriteString(here + "\n"); err != nil {
+	if _, err := f.WriteString(line + "\n"); err != nil {
 		panic(err)
 	}
 }
@@ -54,22 +102,31 @@ func note(here string) {
 // crash ends the process at once: no deferred call, no flush, no exit handler.
 // What it had written the kernel still brings to the disk, unless the power is
 // cut with it.
-func crash(point string) {
-	if os.Getenv("MESH_CRASH") != point {
+func (h here) crash(when string) {
+	point := os.Getenv("MESH_CRASH")
+	if point == "" || point != h.byName()+":"+when && point != h.byWay()+":"+when {
 		return
 	}
-	note("crash " + point)
+	note("MESH_EFFECTS", "crash "+point)
 	cut(os.Getenv("MESH_POWER"))
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}
 }
 
-// planned is the failure that MESH_FAIL asks for here, or nil.
-func planned(here string) error {
+// planned is the failure that MESH_FAIL asks for here, or nil. Without a number
+// it is at every occurrence. Where MESH_FAIL_WHILE names a file, there is none
+// once that file is gone.
+func (h here) planned() error {
 	point, name, ok := strings.Cut(os.Getenv("MESH_FAIL"), ":")
-	if !ok || point != here {
+	if !ok || point != h.byName() && point != h.byWay() && point != h.name && point != h.name+"@"+h.way {
 		return nil
 	}
+	if file := os.Getenv("MESH_FAIL_WHILE"); file != "" {
+		if _, err := os.Stat(file); err != nil {
+			return nil
+		}
+	}
+	note("MESH_EFFECTS", "fail "+h.byName())
 	switch name {
 	case "ENOSPC":
 		return syscall.ENOSPC
