@@ -391,7 +391,7 @@ func (r *rig) join(root link.Key) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	key, _, err := s.keys()
+	key, _, err := s.keysFor("")
 	if err != nil {
 		r.t.Fatal(err)
 	}

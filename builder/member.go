@@ -36,6 +36,7 @@ type own struct {
 	Format int    `json:"format"`
 	Sign   string `json:"sign"` // hexadecimal
 	Nats   string `json:"nats"`
+	Token  string `json:"token,omitempty"` // the id of the token that they were made for
 }
 
 // joined is joined.json: what the mesh said, and the root that was pinned.
@@ -78,7 +79,7 @@ func Join(ctx context.Context, c Config, token identity.Token) error {
 		return fault.New(fault.Conflict, "this builder has joined the mesh %q already, as %q", j.Mesh, j.Name).
 			With("to join another, give it another folder with --state")
 	}
-	key, seed, err := s.keys()
+	key, seed, err := s.keysFor(token.ID)
 	if err != nil {
 		return err
 	}
@@ -117,19 +118,38 @@ func machineName() string {
 	return name[:min(len(name), 63)]
 }
 
-// keys are this builder's, made at the first time.
-func (s state) keys() (link.Key, bus.Seed, error) {
-	data, err := os.ReadFile(s.path(ownFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return s.makeKeys()
+// keysFor are the keys to join with. They belong to the token: whoever tries
+// again with it has the same keys, and with another it has others, since the mesh
+// may have taken back what it knew under the first.
+func (s state) keysFor(token string) (link.Key, bus.Seed, error) {
+	o, err := s.own()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && o.Token != token {
+		return s.makeKeys(token)
 	}
-	if err != nil {
-		return link.Key{}, "", fault.Wrap(fault.Unavailable, err, "read the builder's keys")
-	}
-	o, err := document.Decode[own](ownFile, data, stateLimits())
 	if err != nil {
 		return link.Key{}, "", err
 	}
+	return o.keys()
+}
+
+func (s state) own() (own, error) {
+	data, err := os.ReadFile(s.path(ownFile))
+	if err != nil {
+		return own{}, fault.Wrap(fault.Unavailable, err, "read the builder's keys")
+	}
+	return document.Decode[own](ownFile, data, stateLimits())
+}
+
+// keys are this builder's.
+func (s state) keys() (link.Key, bus.Seed, error) {
+	o, err := s.own()
+	if err != nil {
+		return link.Key{}, "", err
+	}
+	return o.keys()
+}
+
+func (o own) keys() (link.Key, bus.Seed, error) {
 	seed, err := hex.DecodeString(o.Sign)
 	if err != nil {
 		return link.Key{}, "", fault.New(fault.Invalid, "%s: the signing key is not whole", ownFile)
@@ -138,7 +158,7 @@ func (s state) keys() (link.Key, bus.Seed, error) {
 	return key, bus.Seed(o.Nats), err
 }
 
-func (s state) makeKeys() (link.Key, bus.Seed, error) {
+func (s state) makeKeys(token string) (link.Key, bus.Seed, error) {
 	key, err := link.NewKey()
 	if err != nil {
 		return link.Key{}, "", err
@@ -147,7 +167,7 @@ func (s state) makeKeys() (link.Key, bus.Seed, error) {
 	if err != nil {
 		return link.Key{}, "", err
 	}
-	body, err := document.Canonical(own{stateFormat, hex.EncodeToString(key.Seed()), string(seed)})
+	body, err := document.Canonical(own{stateFormat, hex.EncodeToString(key.Seed()), string(seed), token})
 	if err != nil {
 		return link.Key{}, "", err
 	}

@@ -26,7 +26,7 @@ func Join(ctx context.Context, cfg Config, text string) (_ keep.Joined, err erro
 	if err := n.alone(); err != nil {
 		return keep.Joined{}, err
 	}
-	k, err := ownKeys(n.folder)
+	k, err := keysFor(n.folder, token.ID)
 	if err != nil {
 		return keep.Joined{}, err
 	}

@@ -18,12 +18,26 @@ type keys struct {
 	seal *age.X25519Identity
 }
 
-// ownKeys is the node's keys, made durable at the first time.
-func ownKeys(f *keep.Folder) (keys, error) {
+// keysFor are the keys to join with. Until the node has joined they belong to
+// the token: whoever tries again with it has the same keys, and with another it
+// has others, since the mesh may have taken back what it knew under the first.
+func keysFor(f *keep.Folder, token string) (keys, error) {
 	kept, err := f.Identity()
 	if fault.KindOf(err) == fault.NotFound {
-		return makeIdentity(f)
+		return makeIdentity(f, token)
 	}
+	if err != nil {
+		return keys{}, err
+	}
+	if _, err := f.Joined(); fault.KindOf(err) == fault.NotFound && kept.Token != token {
+		return makeIdentity(f, token)
+	}
+	return ownKeys(f)
+}
+
+// ownKeys is the node's keys.
+func ownKeys(f *keep.Folder) (keys, error) {
+	kept, err := f.Identity()
 	if err != nil {
 		return keys{}, err
 	}
@@ -41,7 +55,7 @@ func ownKeys(f *keep.Folder) (keys, error) {
 	return k, nil
 }
 
-func makeIdentity(f *keep.Folder) (keys, error) {
+func makeIdentity(f *keep.Folder, token string) (keys, error) {
 	var k keys
 	var err error
 	if k.sign, err = link.NewKey(); err != nil {
@@ -53,5 +67,5 @@ func makeIdentity(f *keep.Folder) (keys, error) {
 	if k.seal, err = age.GenerateX25519Identity(); err != nil {
 		return k, fault.Wrap(fault.Unavailable, err, "make a sealing key")
 	}
-	return k, f.SaveIdentity(keep.Identity{Sign: hex.EncodeToString(k.sign.Seed()), Nats: string(k.nats), Seal: k.seal.String()})
+	return k, f.SaveIdentity(keep.Identity{Sign: hex.EncodeToString(k.sign.Seed()), Nats: string(k.nats), Seal: k.seal.String(), Token: token})
 }

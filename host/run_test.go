@@ -217,7 +217,7 @@ func joinedRoot(t testing.TB) string {
 	root := memory(t)
 	n, err := open(configured(root))
 	must(t, err)
-	k, err := ownKeys(n.folder)
+	k, err := keysFor(n.folder, "")
 	must(t, err)
 	must(t, n.close())
 	must(t, os.Remove(filepath.Join(root, keep.Path, "identity")))

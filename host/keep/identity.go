@@ -12,6 +12,8 @@ type Identity struct {
 	Sign string // the seed of the key that signs, in hexadecimal digits
 	Nats string // the seed that proves the node to the broker
 	Seal string // the age identity that secrets are sealed to
+
+	Token string // the id of the token that they were made for
 }
 
 // String hides the keys.
@@ -30,6 +32,8 @@ type identityForm struct {
 	Sign string `json:"sign"`
 	Nats string `json:"nats"`
 	Seal string `json:"seal"`
+
+	Token string `json:"token,omitempty"`
 }
 
 // Identity is the keys on disk, or fault.NotFound where none were ever made.
@@ -38,9 +42,11 @@ func (f *Folder) Identity() (Identity, error) {
 	return Identity(form), err
 }
 
-// SaveIdentity makes the keys durable. It never replaces keys that are there.
+// SaveIdentity makes the keys durable. It never replaces those of a node that
+// has joined.
 func (f *Folder) SaveIdentity(i Identity) error {
-	if _, err := f.read(identityFile); fault.KindOf(err) != fault.NotFound {
+	_, kept := f.read(identityFile)
+	if _, err := f.read(joinedFile); fault.KindOf(err) != fault.NotFound && fault.KindOf(kept) != fault.NotFound {
 		return fault.New(fault.Conflict, "%q has keys already", f.name)
 	}
 	return save(f, identityFile, identityForm(i))

@@ -1,0 +1,139 @@
+//go:build meshcrash
+
+package line
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"testing"
+
+	"noxmesh/api"
+	"noxmesh/internal/invariant"
+	"noxmesh/status"
+)
+
+// person is the mortal of the stories of the mesh command: mesh dev, and a login.
+const person = "mesh"
+
+// joining are deaths of a program that mesh dev lets join: it ends, and goes on
+// from there when it is started again.
+func joining() []telling {
+	var all []telling
+	for _, point := range []string{"builder.keys.keep#1:after", "identity.join.post#1:before", "identity.join.post#1:after", "builder.joined.keep#1:before", "builder.joined.keep#1:after", "keep.folder.make#1:before", "keep.file.commit#1:after", "keep.file.seal#2:after"} {
+		all = append(all, telling{mortal: person, crash: point, certain: true})
+	}
+	return all
+}
+
+// dev is a mesh dev, as a person has it.
+func (s telling) dev(t *testing.T) {
+	dir, err := os.MkdirTemp("", "mesh-dev-") //nolint:usetesting // the path of a socket is short
+	must(t, err)
+	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
+	w := &told{telling: s, over: make(chan struct{})}
+	w.mesh = &mesh{t: t, dir: dir, ip: address(), forge: newForge(t)}
+	w.effects = filepath.Join(t.TempDir(), "effects")
+	w.client = api.OverSocket(w.path("controller", "controller.sock"))
+	t.Cleanup(w.end)
+	w.controller = w.part("dev", nil, "")
+	w.controller.program, w.controller.args = filepath.Join(s.programs, "mesh"), []string{"dev", "--dir", dir, "--hosts", "1", "--every", "300ms", "--drift", "1s"}
+	w.beginDev()
+	w.until("everybody has been heard of", func(s status.Status) string {
+		if n := nodeOf(s, "node1"); n.State != "idle" || n.LastSeen.IsZero() {
+			return "node1 has not"
+		}
+		return ""
+	})
+	tree := site("site", "first")
+	address, commit := w.forge.repository("site", tree)
+	w.head("site", commit)
+	insist(w.mesh, api.ModuleAdd(), api.ModuleAddIn{Module: "site", Repository: address})
+	insist(w.mesh, api.Assign(), api.AssignIn{Module: "site", Node: "node1"})
+	insist(w.mesh, api.ModulePolicy(), api.PolicyIn{Module: "site", Policy: "auto"})
+	w.until("the first is out", isOut("site", commit, 1))
+	mustHold(t, "at the end", invariant.AtEnd(w.see(w.mesh)))
+	if got := do(w.mesh, api.Builders(), api.Nothing{}).Builders; len(got) != 1 {
+		t.Errorf("there are %d builders: %+v", len(got), got)
+	}
+	w.login()
+	close(w.over)
+	w.guards.Wait()
+	w.interrupt(t)
+	w.reached()
+}
+
+// beginDev starts mesh dev, and starts it again when it or what it let join has died.
+func (w *told) beginDev() {
+	p := w.controller
+	p.env = w.env()
+	p.start()
+	w.guards.Go(func() {
+		for {
+			p.mu.Lock()
+			ended := p.ended
+			p.mu.Unlock()
+			select {
+			case <-w.over:
+				return
+			case <-ended:
+			}
+			if w.died.Add(1) > 1 {
+				w.t.Errorf("mesh dev ended by itself: %v", p.err)
+				return
+			}
+			p.env = w.env()
+			p.start()
+		}
+	})
+}
+
+// login keeps a login, also where the command is killed on the way.
+func (w *told) login() {
+	w.t.Helper()
+	text := do(w.mesh, api.LoginAdd(), api.LoginAddIn{Name: "anna", Role: "operator"}).Login
+	config := w.path("config")
+	run := func(env []string, args ...string) (string, error) {
+		cmd := exec.CommandContext(w.t.Context(), filepath.Join(w.programs, "mesh"), args...)
+		cmd.Env = append(append(os.Environ(), "XDG_CONFIG_HOME="+config, "HOME="+w.dir), env...)
+		cmd.Dir = w.t.TempDir()
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := run(w.env(), "login", text)
+	if killed(err) {
+		w.died.Add(1)
+		out, err = run(w.env(), "login", text)
+	}
+	if err != nil {
+		w.t.Errorf("mesh login: %v: %s", err, out)
+	}
+	if out, err := run(nil, "status"); err != nil || !strings.Contains(out, "site") {
+		w.t.Errorf("mesh status with the login that was kept: %v: %s", err, out)
+	}
+	left, err := filepath.Glob(filepath.Join(config, "*", "*.new*"))
+	must(w.t, err)
+	mustHold(w.t, "after the login", invariant.AtEnd(invariant.Seen{Left: left}))
+}
+
+// interrupt ends mesh dev as ctrl-C does, and all that it has started.
+func (w *told) interrupt(t *testing.T) {
+	t.Helper()
+	p := w.controller
+	must(t, p.cmd.Process.Signal(syscall.SIGINT))
+	select {
+	case <-p.ended:
+	case <-time.After(30 * time.Second):
+		t.Fatal("mesh dev was interrupted, and has not ended in 30 s")
+	}
+	if p.err != nil {
+		t.Errorf("mesh dev ended with: %v", p.err)
+	}
+	pids, err := filepath.Glob(w.path("log", "*.pid"))
+	must(t, err)
+	mustHold(t, "when all has ended", invariant.AtEnd(invariant.Seen{Left: pids}))
+}

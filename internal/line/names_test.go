@@ -1,0 +1,134 @@
+//go:build meshcrash
+
+package line
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// elsewhere are the effects that no program comes to in the stories of the line,
+// and why. There are two reasons and no third: a test of that room kills it, or
+// no program calls it.
+func elsewhere() map[string]string {
+	const (
+		migrates = "there is no older schema yet: internal/db kills it in TestAMoveOfTheSchemaMayBeTheLast"
+		unpacks  = "no program unpacks a whole archive: the host stages file by file"
+	)
+	return map[string]string{
+		"db.backup.copy": migrates, "db.backup.keep": migrates,
+		"archive.directory.make": unpacks, "archive.file.write": unpacks, "archive.link.make": unpacks,
+	}
+}
+
+// That no program unpacks a whole archive is looked up, and not believed.
+func TestNoProgramUnpacksAWholeArchive(t *testing.T) {
+	t.Parallel()
+	everyFile(t, func(path string, f *ast.File) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok || s.Sel.Name != "Unpack" {
+				return true
+			}
+			if room, ok := s.X.(*ast.Ident); ok && room.Name == "archive" {
+				t.Errorf("%s calls archive.Unpack: its effects are to be killed", path)
+			}
+			return true
+		})
+	})
+}
+
+// everyName fails where an effect of the tree is neither reached nor excepted,
+// and where one is excepted that need not be.
+func everyName(t *testing.T, reached map[string]int) {
+	t.Helper()
+	all := effects(t)
+	if len(all) < 60 {
+		t.Fatalf("only %d effects in the tree: the walk does not find them", len(all))
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		_, excepted := elsewhere()[name]
+		switch {
+		case reached[name] == 0 && !excepted:
+			t.Errorf("%s: the effect %q is never killed", all[name], name)
+		case reached[name] > 0 && excepted:
+			t.Errorf("the effect %q is reached, and need not be excepted", name)
+		}
+	}
+	for name, why := range elsewhere() {
+		if all[name] == "" {
+			t.Errorf("there is no effect %q that is excepted because %s", name, why)
+		}
+	}
+}
+
+// effects is every name in the tree, with where it stands.
+func effects(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	everyFile(t, func(path string, f *ast.File) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if name := effectOf(n); name != "" {
+				found[name] = path
+			}
+			return true
+		})
+	})
+	return found
+}
+
+// everyFile goes through the tree, without its tests and the hook itself.
+func everyFile(t *testing.T, do func(path string, f *ast.File)) {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	must(t, filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() && path != root && (strings.HasPrefix(e.Name(), ".") || e.Name() == "testdata" || e.Name() == "bin") {
+			return filepath.SkipDir
+		}
+		if e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Base(filepath.Dir(path)) == "effect" {
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		do(path, f)
+		return nil
+	}))
+}
+
+// effectOf is the name in a call of effect.Do.
+func effectOf(n ast.Node) string {
+	call, ok := n.(*ast.CallExpr)
+	if !ok || len(call.Args) != 2 {
+		return ""
+	}
+	selector, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != "Do" {
+		return ""
+	}
+	room, ok := selector.X.(*ast.Ident)
+	if !ok || room.Name != "effect" {
+		return ""
+	}
+	literal, ok := call.Args[0].(*ast.BasicLit)
+	if !ok {
+		return ""
+	}
+	name, err := strconv.Unquote(literal.Value)
+	if err != nil {
+		return ""
+	}
+	return name
+}

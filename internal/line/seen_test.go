@@ -1,0 +1,144 @@
+package line
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"noxmesh/api"
+	"noxmesh/internal/invariant"
+	"noxmesh/internal/observe"
+)
+
+// watch is what must not be forgotten of a mesh between two looks at it.
+type watch struct {
+	mu      sync.Mutex // one look at a time
+	nodes   observe.Nodes
+	sources map[string]invariant.Source
+	foreign map[string]map[string]string // by node and path: what somebody else has put there
+	secrets map[string]string            // that stand nowhere but in memory
+	away    map[string]bool              // nodes
+	known   bool                         // the record has been made
+}
+
+// put lets somebody else have a file on a node.
+func (w *watch) put(m *mesh, node, path, text string) {
+	m.t.Helper()
+	m.put(node, path, text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.foreign == nil {
+		w.foreign = map[string]map[string]string{}
+	}
+	if w.foreign[node] == nil {
+		w.foreign[node] = map[string]string{}
+	}
+	w.foreign[node]["/"+path] = observe.Found(m.root(node, path))
+}
+
+// head is what a module's repository holds now.
+func (w *watch) head(module, commit string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.sources == nil {
+		w.sources = map[string]invariant.Source{}
+	}
+	w.sources[module] = invariant.Source{Module: module, Commit: commit, Auto: true}
+}
+
+// see is the mesh as it is, and nothing of what cannot be asked just now.
+func (w *watch) see(m *mesh) invariant.Seen {
+	m.t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := invariant.Seen{Canaries: w.canaries(m)}
+	for _, source := range w.sources {
+		s.Sources = append(s.Sources, source)
+	}
+	roots, err := filepath.Glob(m.path("nodes", "*"))
+	must(m.t, err)
+	committed := map[string]int64{}
+	for _, root := range roots {
+		committed[root] = w.look(m.t, root).Committed // before the record: it can only be newer
+	}
+	said, err := m.status()
+	if err == nil {
+		w.known = true
+		s.At = said.At
+	}
+	if w.known {
+		s.Record = m.recorded()
+	}
+	if err == nil {
+		s.Said = observe.Said(said, s.Record.Builds)
+	}
+	s.Registry, err = observe.Registry(m.path("controller", "registry"))
+	must(m.t, err)
+	for _, root := range roots {
+		n := w.look(m.t, root)
+		n.Committed, n.Away = committed[root], w.away[n.Name]
+		for path, put := range w.foreign[n.Name] {
+			n.Foreign = append(n.Foreign, invariant.Foreign{Path: path, Put: put, Found: observe.Found(filepath.Join(root, path))})
+		}
+		s.Nodes = append(s.Nodes, n)
+	}
+	return s
+}
+
+func (w *watch) look(t *testing.T, root string) invariant.Node {
+	t.Helper()
+	n, err := w.nodes.Look(root)
+	if err != nil {
+		t.Errorf("look at the node in %s: %v", root, err)
+	}
+	return n
+}
+
+func (w *watch) canaries(m *mesh) []invariant.Canary {
+	m.t.Helper()
+	all, err := observe.Search(w.secrets, m.dir)
+	must(m.t, err)
+	return all
+}
+
+// recorded is the record as it is. That of a controller that is dead is read from
+// a copy: whatever there is to mend in it is the next controller's to mend.
+func (m *mesh) recorded() invariant.Record {
+	m.t.Helper()
+	dsn := m.dsn(m.controller.running())
+	r, err := observe.RecordAt(m.t.Context(), dsn)
+	if err != nil {
+		m.t.Errorf("read the record: %v", err)
+	}
+	return r
+}
+
+func (m *mesh) dsn(alive bool) string {
+	m.t.Helper()
+	if m.record != "" {
+		return m.record
+	}
+	dir := m.path("controller")
+	if !alive {
+		dir = m.t.TempDir()
+		for path, b := range m.copyRecord() {
+			must(m.t, os.WriteFile(filepath.Join(dir, filepath.Base(path)), b, 0o600))
+		}
+	}
+	return "sqlite:" + filepath.Join(dir, "record.db")
+}
+
+// mustHold fails the test for each finding.
+func mustHold(t *testing.T, when string, found []invariant.Finding) {
+	t.Helper()
+	for _, f := range found {
+		t.Errorf("%s: %s", when, f)
+	}
+}
+
+// named is the id of a node.
+func (m *mesh) named(node string) string {
+	m.t.Helper()
+	return do(m, api.NodeShow(), api.NodeIn{Node: node}).Node.Node
+}

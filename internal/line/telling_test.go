@@ -1,0 +1,416 @@
+//go:build meshcrash
+
+package line
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"noxmesh/api"
+	"noxmesh/builder"
+	"noxmesh/host"
+	"noxmesh/identity"
+	"noxmesh/internal/invariant"
+	"noxmesh/inventory"
+	"noxmesh/status"
+)
+
+// telling is the story of the line, told once.
+type telling struct {
+	programs string // the folder of those that can be told where to die
+	mortal   string // which of them is a process of its own: controller, builder or host
+	crash    string // MESH_CRASH
+	certain  bool   // every telling comes to it
+	ways     string // MESH_WAYS
+}
+
+func (s telling) name() string { return s.mortal + " " + s.crash }
+
+// told is a telling under way.
+type told struct {
+	telling
+	*mesh
+	watch
+
+	effects string
+	died    atomic.Int64
+	over    chan struct{} // closed when nothing is started again
+	guards  sync.WaitGroup
+}
+
+// tell tells the story.
+func (s telling) tell(t *testing.T) {
+	if s.mortal == person {
+		s.dev(t)
+		return
+	}
+	w := &told{telling: s, over: make(chan struct{})}
+	w.mesh = &mesh{t: t, dir: t.TempDir(), ip: address(), forge: newForge(t)}
+	w.opt = options{every: 300 * time.Millisecond, drift: time.Second, lease: 6 * time.Second}
+	w.effects = filepath.Join(t.TempDir(), "effects")
+	w.client = api.OverSocket(w.socket())
+	t.Cleanup(w.end)
+	w.controller = w.mortalPart("controller", w.runController, "mesh-controller", w.controllerArgs()...)
+	w.begin(w.controller)
+	w.untilAnswers()
+	w.nodesJoin()
+	w.builderJoins("builder1")
+	if s.mortal != "builder" {
+		w.builderJoins("builder2")
+	}
+	w.first()
+	w.second()
+	w.last()
+	w.close()
+}
+
+// env is what the mortal is told before it has died, and after.
+func (w *told) env() []string {
+	env := []string{"MESH_EFFECTS=" + w.effects}
+	if w.ways != "" {
+		env = append(env, "MESH_WAYS="+w.ways)
+	}
+	if w.died.Load() == 0 && w.crash != "" {
+		env = append(env, "MESH_CRASH="+w.crash)
+	}
+	return env
+}
+
+// is reports whether this part is the one that dies.
+func (w *told) is(part string) bool {
+	switch w.mortal {
+	case "builder":
+		return part == "builder1"
+	case "host":
+		return part == "node1"
+	}
+	return part == w.mortal
+}
+
+func (w *told) mortalPart(name string, run func(context.Context) error, program string, args ...string) *part {
+	p := w.part(name, run, program, args...)
+	if w.is(name) {
+		p.program = filepath.Join(w.programs, program)
+	}
+	return p
+}
+
+// begin starts a part, and starts it again when it has died.
+func (w *told) begin(p *part) {
+	p.env = w.env()
+	p.start()
+	if !w.is(p.name) {
+		return
+	}
+	w.guards.Go(func() {
+		for {
+			p.mu.Lock()
+			ended := p.ended
+			p.mu.Unlock()
+			select {
+			case <-w.over:
+				return
+			case <-ended:
+			}
+			if !killed(p.err) {
+				w.t.Errorf("%s ended by itself: %v", p.name, p.err)
+				return
+			}
+			w.died.Add(1)
+			mustHold(w.t, "while "+p.name+" is dead", invariant.Always(w.see(w.mesh)))
+			p.env = w.env()
+			p.start()
+		}
+	})
+}
+
+// killed reports whether a process ended as by a power cut.
+func killed(err error) bool {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
+}
+
+// join lets a part into the mesh: as a process where it is the mortal, and again
+// where that dies or is cut off, with the same token while that is good.
+func (w *told) join(name, program string, token string, as func(context.Context) error, args ...string) {
+	w.t.Helper()
+	w.poll(name+" has joined", func() string {
+		if !w.is(name) {
+			return words(as(w.t.Context()))
+		}
+		cmd := exec.CommandContext(w.t.Context(), filepath.Join(w.programs, program), append([]string{"join", token}, args...)...)
+		cmd.Env = append(os.Environ(), w.env()...)
+		out, err := cmd.CombinedOutput()
+		if killed(err) {
+			w.died.Add(1)
+			return name + " was killed"
+		}
+		if err != nil && !strings.Contains(string(out), "already") { // it had joined, and died before it said so
+			return string(out)
+		}
+		return ""
+	})
+}
+
+func (w *told) builderJoins(name string) {
+	w.t.Helper()
+	state := w.path("builders", name)
+	must(w.t, os.MkdirAll(state, 0o700))
+	if name == "builder1" { // what another kill has left
+		must(w.t, os.MkdirAll(filepath.Join(state, "answers"), 0o700))
+		must(w.t, os.WriteFile(filepath.Join(state, ".new-1"), []byte("half"), 0o600))
+		must(w.t, os.WriteFile(filepath.Join(state, "answers", strings.Repeat("0", 32)+".log"), []byte("half"), 0o600))
+	}
+	text := insist(w.mesh, api.BuilderAdd(), api.BuilderIn{Builder: name}).Token
+	w.join(name, "mesh-builder", text, func(ctx context.Context) error {
+		token, err := identity.ParseToken(text)
+		if err != nil {
+			return err
+		}
+		return builder.Join(ctx, builder.Config{State: state, Version: "test"}, token)
+	}, "--state", state)
+	var p *part
+	p = w.mortalPart(name, func(ctx context.Context) error {
+		return builder.Run(ctx, builder.Config{State: state, Version: "test", Log: p.logger()})
+	}, "mesh-builder", "run", "--state", state)
+	w.builders = append(w.builders, p)
+	w.begin(p)
+}
+
+func (w *told) nodesJoin() {
+	w.t.Helper()
+	nodes := []string{"node1"}
+	if w.mortal == "controller" {
+		nodes = append(nodes, "node2") // to be removed
+	}
+	for _, name := range nodes {
+		must(w.t, os.MkdirAll(w.root(name), 0o755))
+		w.watch.put(w.mesh, name, "etc/mine", "mine")
+		w.watch.put(w.mesh, name, "opt/site/foreign", "foreign")
+		w.mesh.put(name, "etc/was", "was here")
+		if name == "node1" { // what another kill has left
+			sum := sha256.Sum256([]byte("was"))
+			w.mesh.put(name, "etc/.mesh-new-"+hex.EncodeToString(sum[:8]), "half")
+		}
+		text := insist(w.mesh, api.NodeAdd(), api.NodeAddIn{Node: name}).Token
+		w.join(name, "mesh-host", text, func(ctx context.Context) error {
+			_, err := host.Join(ctx, w.hostConfig(name), text)
+			return err
+		}, "--root", w.root(name))
+		var p *part
+		p = w.mortalPart(name, func(ctx context.Context) error {
+			c := w.hostConfig(name)
+			c.Log = p.logger()
+			return host.Run(ctx, c)
+		}, "mesh-host", "run", "--root", w.root(name), "--heartbeat", "1s", "--drift", "1s")
+		w.hosts = append(w.hosts, p)
+		w.begin(p)
+	}
+}
+
+// first is a module of everything that a host knows: it is built, declared and applied.
+func (w *told) first() {
+	w.t.Helper()
+	address, commit := w.forge.repository("site", everything())
+	w.head("site", commit)
+	insist(w.mesh, api.ModuleAdd(), api.ModuleAddIn{Module: "site", Repository: address})
+	insist(w.mesh, api.Assign(), api.AssignIn{Module: "site", Node: "node1"})
+	insist(w.mesh, api.ModulePolicy(), api.PolicyIn{Module: "site", Policy: "auto"})
+	if w.mortal == "builder" {
+		// The other comes when this one has died, or is through with its first.
+		w.until("the first is built, or the builder has died", func(s status.Status) string {
+			if w.died.Load() > 0 {
+				return ""
+			}
+			return isFit("site", commit)(s)
+		})
+		w.builderJoins("builder2")
+	}
+	w.until("the first is out", isOut("site", commit, 1))
+	w.holds("node1", "opt/site/index.html", "first")
+	mustHold(w.t, "after the first", invariant.Always(w.see(w.mesh)))
+}
+
+// second changes each thing in each way.
+func (w *told) second() {
+	w.t.Helper()
+	commit := w.forge.commit("site", changed())
+	w.head("site", commit)
+	w.until("the second is out", isOut("site", commit, 1))
+	w.holds("node1", "opt/site/index.html", "second")
+	w.lacks("node1", "srv/deep")
+}
+
+// last removes what there is, and holds what is left against the invariants.
+func (w *told) last() {
+	w.t.Helper()
+	if w.mortal == "controller" {
+		w.host("node2").stop()
+		w.poll("node2 is removed", func() string {
+			_, err := api.Do(w.t.Context(), w.client, api.NodeRemove(), api.NodeIn{Node: "node2"})
+			if err != nil && !strings.Contains(err.Error(), `node "node2"`) {
+				return err.Error()
+			}
+			return ""
+		})
+	}
+	s := w.until("all is well", func(s status.Status) string {
+		if n := nodeOf(s, "node1"); len(s.Nodes) != 1 || n.State != "applied" || n.Behind != inventory.NotBehind || n.Refused != "" || n.Finding != "" {
+			return fmt.Sprintf("%+v", s.Nodes)
+		}
+		return ""
+	})
+	if m := moduleOf(s, "site"); len(m.Trouble) != 0 || m.Finding != "" {
+		w.t.Errorf("at the end there is trouble: %+v, finding %q", m.Trouble, m.Finding)
+	}
+	mustHold(w.t, "at the end", invariant.AtEnd(w.see(w.mesh)))
+	insist(w.mesh, api.Unassign(), api.UnassignIn{Module: "site", Node: "node1"})
+	w.until("nothing is left on node1", func(s status.Status) string {
+		if n := nodeOf(s, "node1"); n.State != "applied" || n.Behind != inventory.NotBehind || len(n.Modules) != 0 {
+			return fmt.Sprintf("%+v", n)
+		}
+		return ""
+	})
+	for _, gone := range []string{"opt/site/index.html", "etc/app", "etc/current", "turns", "moves"} {
+		w.lacks("node1", gone)
+	}
+	mustHold(w.t, "after the removal", invariant.AtEnd(w.see(w.mesh)))
+}
+
+// close ends everything in order. Who dies of it is started once more.
+func (w *told) close() {
+	w.t.Helper()
+	close(w.over)
+	w.guards.Wait()
+	for _, p := range append(append([]*part{}, w.hosts...), append(w.builders, w.controller)...) {
+		if !p.running() {
+			continue
+		}
+		p.halt()
+		if killed(p.err) && w.is(p.name) {
+			w.died.Add(1)
+			p.env = w.env()
+			p.start()
+			p.stopWhenUp(w)
+		}
+	}
+	mustHold(w.t, "when all has ended", invariant.Always(w.see(w.mesh)))
+	w.leftovers()
+	w.reached()
+}
+
+// reached is that it died where it was to die, and only there.
+func (w *told) reached() {
+	w.t.Helper()
+	if w.crash == "" {
+		return
+	}
+	text, err := os.ReadFile(w.effects)
+	must(w.t, err)
+	if reached := strings.Contains(string(text), "crash "+w.crash+"\n"); !reached && w.certain {
+		w.t.Errorf("the %s was never at %s", w.mortal, w.crash)
+	} else if reached && w.died.Load() != 1 {
+		w.t.Errorf("the %s died %d times at %s", w.mortal, w.died.Load(), w.crash)
+	}
+}
+
+// halt tells a part to end, and waits; it may die of it.
+func (p *part) halt() {
+	p.t.Helper()
+	p.stopp()
+	select {
+	case <-p.ended:
+	case <-time.After(30 * time.Second):
+		p.t.Fatalf("%s was told to stop, and has not in 30 s", p.name)
+	}
+}
+
+// stopWhenUp waits until a part that died of ending is there again, and stops it.
+func (p *part) stopWhenUp(w *told) {
+	w.t.Helper()
+	says := map[string]string{"controller": "controller is ready", "builder1": "builder is up", "node1": "this node"}[p.name]
+	w.poll(p.name+" is there again", func() string {
+		if w.logged(p.name, says) < 2 {
+			return "it has not said so"
+		}
+		return ""
+	})
+	p.stop()
+}
+
+// leftovers is what no program may leave when it has ended in order.
+func (w *told) leftovers() {
+	w.t.Helper()
+	for _, pattern := range []string{"controller/registry/staging/*", "builders/*/workshop", "builders/*/.new-*", "builders/*/answers/*", "nodes/*/var/lib/mesh-host/*.new", "nodes/*/*/.mesh-*", "nodes/*/.mesh-*"} {
+		left, err := filepath.Glob(w.path(pattern))
+		must(w.t, err)
+		mustHold(w.t, "when all has ended", invariant.AtEnd(invariant.Seen{Left: left}))
+	}
+}
+
+// insist makes a call until it is answered: the controller may die meanwhile.
+func insist[In, Out any](m *mesh, call api.Call[In, Out], in In) (out Out) {
+	m.t.Helper()
+	m.poll(call.Row.Name+" is answered", func() string {
+		var err error
+		out, err = api.Do(m.t.Context(), m.client, call, in)
+		if err != nil && (strings.Contains(err.Error(), "already") || strings.Contains(err.Error(), "is not assigned")) {
+			return "" // it was done, and the answer was lost
+		}
+		return words(err)
+	})
+	return out
+}
+
+// everything is a module with one of each, made by commands.
+func everything() files {
+	return files{
+		"module.json": `{"module": "site", "resources": [
+			{"id": "dir", "type": "directory", "path": "/etc/app", "mode": "0750"},
+			{"id": "conf", "type": "file", "path": "/etc/app/conf", "mode": "0640", "content": "one"},
+			{"id": "same", "type": "file", "path": "/etc/app/same", "from": "same"},
+			{"id": "gone", "type": "file", "path": "/srv/deep/gone", "content": "gone"},
+			{"id": "link", "type": "link", "path": "/etc/current", "target": "app/conf"},
+			{"id": "turns", "type": "file", "path": "/turns", "content": "file"},
+			{"id": "over", "type": "file", "path": "/etc/was", "content": "taken over"},
+			{"id": "moves", "type": "file", "path": "/moves/from", "content": "moves"},
+			{"id": "pages", "type": "archive", "artifact": "pages", "path": "/opt/site"}],
+			"build": {"run": [["sh", "-c", "cp -r public out && ln -s index.html out/link"]], "test": [["test", "-f", "out/index.html"]],
+			"artifacts": {"pages": {"type": "archive", "path": "out"}}}}`,
+		"same": "same", "public/index.html": "first", "public/img/a": "a", "public/old": "old", "public/turns/in": "in",
+	}
+}
+
+func changed() files {
+	return files{
+		"module.json": `{"module": "site", "resources": [
+			{"id": "dir", "type": "directory", "path": "/etc/app", "mode": "0700"},
+			{"id": "conf", "type": "file", "path": "/etc/app/conf", "mode": "0600", "content": "one"},
+			{"id": "same", "type": "file", "path": "/etc/app/same", "from": "same"},
+			{"id": "link", "type": "link", "path": "/etc/current", "target": "app/same"},
+			{"id": "turns", "type": "directory", "path": "/turns", "mode": "0755"},
+			{"id": "inside", "type": "file", "path": "/turns/inside", "content": "in"},
+			{"id": "moves", "type": "file", "path": "/moves/to", "content": "moves"},
+			{"id": "pages", "type": "archive", "artifact": "pages", "path": "/opt/site"}],
+			"build": {"run": [["sh", "-c", "cp -r public out && ln -s img out/link"]], "test": [["test", "-f", "out/index.html"]],
+			"artifacts": {"pages": {"type": "archive", "path": "out"}}}}`,
+		"public/index.html": "second", "public/old": "", "public/turns/in": "",
+		"public/new/n": "new",
+	}
+}
