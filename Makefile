@@ -20,7 +20,7 @@ export GORACE ?= atexit_sleep_ms=10
 STATE := git status --porcelain 2>/dev/null; git diff 2>/dev/null | cksum
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check bench fuzz power golden docs clean
+.PHONY: help build demo test lint check sweep bench fuzz power golden docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -13,7 +13,7 @@ import (
 // FuzzKept gives any content to the files of a builder's state: it is taken
 // whole, or refused in words.
 func FuzzKept(f *testing.F) {
-	for _, v := range []any{own{stateFormat, "00", "x"}, joined{Format: stateFormat, Mesh: "mesh0001"}, link.Envelope{PayloadType: "x", Payload: []byte("{}")}} {
+	for _, v := range []any{own{Format: stateFormat, Sign: "00", Nats: "x", Token: "t"}, joined{Format: stateFormat, Mesh: "mesh0001"}, link.Envelope{PayloadType: "x", Payload: []byte("{}")}} {
 		b, err := document.Canonical(v)
 		if err != nil {
 			f.Fatal(err)

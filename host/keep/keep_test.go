@@ -72,6 +72,7 @@ func TestNobodyElseMayEnter(t *testing.T) {
 			t.Errorf("%s%s has mode %v", Path, name, info.Mode())
 		}
 	}
+	must(t, f.SaveJoined(Joined{Mesh: "m", Node: "n"}))
 	if err := f.SaveIdentity(Identity{Sign: "other"}); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("keys were replaced: %v", err)
 	}
