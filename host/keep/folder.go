@@ -191,7 +191,9 @@ func (f *Folder) hold() {
 		if err != nil {
 			return err
 		}
-		_, err = file.Write(make([]byte, reserveSize))
+		if err = system.Reserve(file, reserveSize); err != nil {
+			_, err = file.Write(make([]byte, reserveSize))
+		}
 		return errors.Join(err, file.Close())
 	})
 }

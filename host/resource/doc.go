@@ -6,8 +6,11 @@
 //
 //	look at all ─► record what is about to be made ─► directories ─► stage beside
 //	      ▲                                                              │
-//	      │                                        sync each file system ▼
-//	 record it ◄─ read back ◄─ sync each file system ◄─ commit (rename) ─┘
+//	 next wave                                     sync each file system ▼
+//	      └───────────────────── read back ◄─ commit (rename) ◄──────────┘
+//
+// After the last wave each file system is synced once more, and only then does
+// the record say that what was read back is there.
 //
 // What differs is changed, and nothing else is written. The host's own is what
 // it made; what was there before it came is taken over: changed where declared,

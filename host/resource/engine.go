@@ -50,16 +50,18 @@ type Result struct {
 // pass is one application of a declaration, from the first look to the last record.
 type pass struct {
 	*Engine
-	source Source
-	body   declaration.Body
-	items  []*item
-	dirty  bool // the record in memory is ahead of the one on disk
-	wrote  bool
-	alias  map[string]string // by a place that another path led to: that path
-	wanted map[string]bool   // every declared path, and every path in a declared archive
-	coming map[string]string // directories that the record says are about to be made: where
-	real   map[string]string // by where a declared thing truly is: its path
-	left   []report.Resource // what is no longer declared
+	source  Source
+	body    declaration.Body
+	items   []*item
+	pending []*item // read back, and perhaps not on the disk yet
+	dirty   bool    // the record in memory is ahead of the one on disk
+	wrote   bool
+	paved   bool              // a directory was made: what lies in it is only as safe as its own name
+	alias   map[string]string // by a place that another path led to: that path
+	wanted  map[string]bool   // every declared path, and every path in a declared archive
+	coming  map[string]string // directories that the record says are about to be made: where
+	real    map[string]string // by where a declared thing truly is: its path
+	left    []report.Resource // what is no longer declared
 }
 
 // Apply makes the machine what the body says, reads it back, and records it. An
@@ -82,6 +84,7 @@ func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
+	p.seal()
 	p.clean()
 	p.save()
 	return p.result(), nil

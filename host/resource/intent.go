@@ -63,6 +63,7 @@ func (p *pass) mean(it *item, w *work) error {
 	case !had:
 		e.Origin, e.Phase = keep.TakenOver, keep.Making
 	case e.Phase == keep.Making:
+		p.paved = true // by a pass of which nobody knows how far it came
 		if p.foreign(e, w) {
 			e.Origin = keep.TakenOver
 		}
@@ -238,7 +239,7 @@ func (p *pass) makeDirectory(w *work) error {
 			return nil
 		}
 	}
-	p.wrote, w.wrote = true, true
+	p.wrote, w.wrote, p.paved = true, true, true
 	if w.found.kind != "" && w.found.kind != keep.Directory {
 		defer p.sys.Forget() // handles may have been reached through what stood there
 	}
@@ -260,7 +261,7 @@ func (p *pass) makeParents(dir string) error {
 	if err != nil {
 		return err
 	}
-	p.wrote = true
+	p.wrote, p.paved = true, true
 	err = effect.Do("resource.parent.make", func() error { return pl.dir.Mkdir(pl.name) })
 	if err != nil {
 		return err

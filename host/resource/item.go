@@ -37,7 +37,7 @@ type work struct {
 	entry  archive.Entry // of an archive's
 	staged bool
 	wrote  bool
-	again  bool // it is looked at once more
+	again  bool // it is looked at once more, and not yet known to be on the disk
 }
 
 func (it *item) settled() bool { return it.state != "" }

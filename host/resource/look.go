@@ -184,6 +184,6 @@ func (p *pass) readBack(items []*item) {
 		}
 		it.fixed = p.record.Done[it.res.ID] == it.digest
 		it.state = report.StateChanged
-		p.settle(it)
+		p.pending = append(p.pending, it)
 	})
 }

@@ -4,11 +4,10 @@ import (
 	"context"
 	"io"
 	"path"
+	"slices"
 
 	"noxmesh/declaration"
 	"noxmesh/host/keep"
-	"noxmesh/host/system"
-	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/report"
 )
@@ -30,9 +29,10 @@ func (p *pass) wave(ctx context.Context, items []*item) {
 	p.each(differing, p.makeDirectories)
 	p.sys.Forget()
 	p.each(differing, func(it *item) { p.stage(ctx, it) })
-	p.sync(differing, syncStaged)
+	if slices.ContainsFunc(differing, (*item).staged) {
+		p.sync(differing)
+	}
 	p.each(differing, p.commit)
-	p.sync(differing, syncCommitted)
 	p.sys.Forget()
 	p.readBack(differing)
 }
@@ -61,7 +61,7 @@ func name(w *work) string {
 	return w.entry.Path + ": "
 }
 
-// differing settles the items that are as declared and returns the others.
+// differing says of the items that are as declared that they are, and returns the others.
 func (p *pass) differing(items []*item) []*item {
 	var differing []*item
 	p.each(items, func(it *item) {
@@ -70,9 +70,31 @@ func (p *pass) differing(items []*item) []*item {
 			return
 		}
 		it.state = report.StateOK
+		if p.unsure(it) {
+			p.pending = append(p.pending, it)
+			return
+		}
 		p.settle(it)
 	})
 	return differing
+}
+
+// unsure reports whether something of the item was being made when a host
+// stopped: it is there, and perhaps not on the disk.
+func (p *pass) unsure(it *item) bool {
+	found := false
+	for _, w := range it.works {
+		e, had := p.record.Entries[w.want.Path]
+		w.again = had && e.Phase != keep.Done
+		found = found || w.again
+	}
+	p.paved = p.paved || found // by a pass of which nobody knows how far it came
+	return found
+}
+
+// staged reports whether something of the item waits beside its place.
+func (it *item) staged() bool {
+	return !it.settled() && slices.ContainsFunc(it.works, func(w *work) bool { return w.staged })
 }
 
 // settle writes down that an item was read back.
@@ -186,59 +208,6 @@ func (p *pass) unstage(it *item) {
 		w.staged = false
 		if pl, err := at(p.sys, w.want.Path); err == nil {
 			_ = unstage(pl) // the record names it, and the next pass removes it
-		}
-	}
-}
-
-// sync puts all that was written so far on the disk, once for each file system.
-// What could not be is lost for every item there: the kernel says so only once.
-func (p *pass) sync(items []*item, one func(*system.Dir) error) {
-	p.sys.Forget()
-	devices := map[uint64]string{}
-	for _, it := range items {
-		if !it.settled() {
-			p.devices(it, func(device uint64, dir string) { devices[device] = dir })
-		}
-	}
-	for device, at := range devices {
-		dir, err := p.sys.Dir(at)
-		if err == nil {
-			err = one(dir)
-		}
-		if err != nil {
-			p.lost(items, device, err)
-		}
-	}
-}
-
-// devices names the file systems that the item's changes are on.
-func (p *pass) devices(it *item, yield func(device uint64, dir string)) {
-	for _, w := range it.works {
-		if w.found.same {
-			continue
-		}
-		p.sys.Trim()
-		at := path.Dir(w.want.Path)
-		if dir, err := p.sys.Dir(at); err == nil {
-			yield(dir.Device(), at)
-		}
-	}
-}
-
-func syncStaged(dir *system.Dir) error { return effect.Do("resource.wave.sync", dir.SyncFS) }
-
-func syncCommitted(dir *system.Dir) error { return effect.Do("resource.wave.seal", dir.SyncFS) }
-
-func (p *pass) lost(items []*item, device uint64, err error) {
-	for _, it := range items {
-		if it.settled() {
-			continue
-		}
-		hit := false
-		p.devices(it, func(d uint64, _ string) { hit = hit || d == device })
-		if hit {
-			it.broken("put on the disk", it.res.Path, err)
-			p.unstage(it)
 		}
 	}
 }

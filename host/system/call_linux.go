@@ -2,6 +2,7 @@ package system
 
 import (
 	"io/fs"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -95,4 +96,19 @@ func readlink(at int, name string, b []byte) (int, error) {
 			return n, err
 		}
 	}
+}
+
+// Reserve gives a file room on the disk without writing to it.
+func Reserve(f *os.File, size int64) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var result error
+	if err := conn.Control(func(fd uintptr) {
+		result = retry(func() error { return unix.Fallocate(int(fd), 0, 0, size) })
+	}); err != nil {
+		return err
+	}
+	return result
 }

@@ -281,6 +281,20 @@ func (d *Dir) Sync() error {
 	return d.failed("sync", "", retry(func() error { return unix.Fsync(d.fd) }))
 }
 
+// SyncOne puts the file or directory at this name on the disk, without its name.
+func (d *Dir) SyncOne(name string) error {
+	if err := d.single("sync", name); err != nil {
+		return err
+	}
+	fd, err := openat(d.fd, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return d.failed("sync", name, err)
+	}
+	err = retry(func() error { return unix.Fsync(fd) })
+	_ = unix.Close(fd) // nothing is written through it
+	return d.failed("sync", name, err)
+}
+
 // SyncFS puts everything of this directory's file system on the disk.
 func (d *Dir) SyncFS() error {
 	return d.failed("sync", "", retry(func() error { return unix.Syncfs(d.fd) }))
