@@ -30,18 +30,50 @@ func Extract(ctx context.Context, idx Index, src Source, want func(Entry) bool, 
 	if err := idx.Check(); err != nil {
 		return fault.Add(err, "extract")
 	}
-	x := extraction{stream: newStream(idx.Entries), put: put, wanted: make([]bool, len(idx.Entries))}
-	x.all = true
+	b := Blob{stream: newStream(idx.Entries), src: src}
+	return b.Extract(ctx, want, put)
+}
+
+// Blob is an archive's bytes, of which all has been checked that can be without
+// reading content: the index obeys its laws, and the table of frames is one for
+// this index and for a blob of this size.
+type Blob struct {
+	stream *stream
+	src    Source
+	frames []frame // nil where the table has not been read yet
+}
+
+// Open reads the table of frames of a blob, and refuses before anybody has
+// written anything what is no archive of this index.
+func Open(ctx context.Context, idx Index, src Source) (*Blob, error) {
+	if err := idx.Check(); err != nil {
+		return nil, fault.Add(err, "extract")
+	}
+	b := &Blob{stream: newStream(idx.Entries), src: src}
+	frames, err := readTable(ctx, src, b.stream)
+	if err != nil {
+		return nil, err
+	}
+	b.frames = frames
+	return b, nil
+}
+
+// Extract is the function Extract on this blob.
+func (b *Blob) Extract(ctx context.Context, want func(Entry) bool, put func(Entry, io.Reader) error) error {
+	x := extraction{stream: b.stream, put: put, wanted: make([]bool, len(b.stream.entries)), all: true}
 	fetched := false
-	for i := range idx.Entries {
-		x.wanted[i] = want(idx.Entries[i])
+	for i, e := range b.stream.entries {
+		x.wanted[i] = want(e)
 		x.all = x.all && x.wanted[i]
-		fetched = fetched || x.wanted[i] && idx.Entries[i].Size > 0
+		fetched = fetched || x.wanted[i] && e.Size > 0
 	}
 	if !fetched && !x.all {
 		return x.deliver(func() (*opening, error) { return nil, nil })
 	}
-	frames, err := readTable(ctx, src, x.stream)
+	frames, err := b.frames, error(nil)
+	if frames == nil {
+		frames, err = readTable(ctx, b.src, b.stream)
+	}
 	if err != nil {
 		return err
 	}
@@ -49,7 +81,7 @@ func Extract(ctx context.Context, idx Index, src Source, want func(Entry) bool, 
 		return err
 	}
 	defer x.decoder.Close()
-	fetch := fetcher{src: src, frames: frames, needed: x.needed(frames)}
+	fetch := fetcher{src: b.src, frames: frames, needed: x.needed(frames)}
 	defer fetch.close()
 	made := slots(func() *opening {
 		return &opening{plain: make([]byte, 0, FrameSize), packed: make([]byte, FrameSize+frameSlack)}

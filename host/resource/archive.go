@@ -144,24 +144,53 @@ func (p *pass) conflicts() {
 	}
 }
 
-// stageArchive writes the files that differ beside their places. Only the
-// frames that hold them are fetched.
-func (p *pass) stageArchive(ctx context.Context, it *item) error {
-	wanted := map[string]*work{}
-	for _, w := range it.works[1:] {
-		if w.entry.Kind == archive.File && w.toStage() {
-			wanted[w.entry.Path] = w
-		}
+// openArchive refuses an archive, before anything of it is made, of which its
+// index and its table of frames show that it is not the one that is declared.
+func (p *pass) openArchive(ctx context.Context, it *item) {
+	if it.res.Type != declaration.Archive || len(it.missing()) == 0 {
+		return
 	}
-	if len(wanted) == 0 {
-		return nil
+	if err := p.openBlob(ctx, it); err != nil {
+		it.unwritten(err)
 	}
+}
+
+func (p *pass) openBlob(ctx context.Context, it *item) error {
 	frames, err := p.source.Frames(ctx, it.res.Digest)
 	if err != nil {
 		return err
 	}
+	it.blob, err = archive.Open(ctx, it.index, frames)
+	return err
+}
+
+// missing is the files of an archive that must be written, by their paths in it.
+func (it *item) missing() map[string]*work {
+	missing := map[string]*work{}
+	for _, w := range it.works[1:] {
+		if w.entry.Kind == archive.File && w.toStage() {
+			missing[w.entry.Path] = w
+		}
+	}
+	return missing
+}
+
+// stageArchive writes the files that differ beside their places. Only the
+// frames that hold them are fetched. Where one of them turns out not to hold what
+// the index says, all that was staged is taken back: of the archive there are
+// then the directories that its index names, and no file and no link.
+func (p *pass) stageArchive(ctx context.Context, it *item) error {
+	wanted := it.missing()
+	if len(wanted) == 0 {
+		return nil
+	}
+	if it.blob == nil { // all was there when it was looked at
+		if err := p.openBlob(ctx, it); err != nil {
+			return err
+		}
+	}
 	want := func(e archive.Entry) bool { return wanted[e.Path] != nil }
-	return archive.Extract(ctx, it.index, frames, want, func(e archive.Entry, body io.Reader) error {
+	return it.blob.Extract(ctx, want, func(e archive.Entry, body io.Reader) error {
 		err := p.stageFile(wanted[e.Path], func(to io.Writer) error {
 			_, err := io.Copy(to, body)
 			return err

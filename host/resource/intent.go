@@ -15,7 +15,7 @@ import (
 func (p *pass) intend(items []*item) {
 	for _, it := range items {
 		for _, w := range it.works {
-			if w.found.same {
+			if w.found.same || it.settled() {
 				continue
 			}
 			if err := p.mean(it, w); err != nil {

@@ -27,6 +27,7 @@ type item struct {
 	says   []string // what was found that differed
 	fixed  bool
 	index  archive.Index
+	blob   *archive.Blob // whose content is needed
 }
 
 // work is one thing of an item.

@@ -25,6 +25,7 @@ func (p *pass) wave(ctx context.Context, items []*item) {
 	if len(differing) == 0 {
 		return
 	}
+	p.each(differing, func(it *item) { p.openArchive(ctx, it) })
 	p.intend(differing)
 	p.each(differing, p.makeDirectories)
 	p.sys.Forget()
@@ -166,15 +167,19 @@ func (p *pass) stage(ctx context.Context, it *item) {
 		}
 	case declaration.Directory, declaration.Link:
 	}
-	if err == nil {
-		return
+	if err != nil {
+		it.unwritten(err)
+		p.unstage(it)
 	}
+}
+
+// unwritten says of an item why its bytes cannot be written.
+func (it *item) unwritten(err error) {
 	if fault.KindOf(err) == fault.Unavailable {
 		it.fail(err)
 	} else {
 		it.broken("write", it.res.Path, err)
 	}
-	p.unstage(it)
 }
 
 func (p *pass) stageLink(w *work) error {
