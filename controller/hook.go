@@ -92,10 +92,11 @@ func (h *hooks) ask(module string, now time.Time) (repository string, wait time.
 }
 
 // begin ends the wait, and is the modules to look at.
-func (h *hooks) begin(repository string) (modules []string) {
+func (h *hooks) begin(repository string, now time.Time) (modules []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.waiting, repository)
+	h.began[repository] = now // hooks that come before the look itself begins wait for the next
 	for m, r := range h.of {
 		if r == repository {
 			modules = append(modules, m)
@@ -136,7 +137,7 @@ func (c *Controller) answerHook(_ context.Context, _ api.Who, in api.HookIn) (ap
 		return api.Nothing{}, nil
 	}
 	time.AfterFunc(wait, func() {
-		for _, m := range c.hooks.begin(repository) {
+		for _, m := range c.hooks.begin(repository, clock.Now()) {
 			c.sources.Nudge(m)
 		}
 	})
