@@ -108,6 +108,7 @@ func (s *shell) showNode(n api.NodeShowOut, now time.Time) {
 	if words := nodeWords(n.NodeOut.Node, now); words != "" {
 		s.words("  ", words)
 	}
+	s.showReasons("  ", n.NodeOut.Node, now)
 	s.line("  id %s, added %s", n.NodeOut.Node.Node, term.Ago(now.Sub(n.AddedAt)))
 	if n.JoinedAt.IsZero() {
 		s.line("  it has not joined: mesh node add %s makes another token", n.Name)

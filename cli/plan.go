@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"noxmesh/api"
@@ -25,7 +27,7 @@ worked out. With a node, every resource too. It changes nothing.`,
 			}
 			s.show(out, func() {
 				for _, p := range out.Plans {
-					s.showPlan(p, len(args) == 1)
+					s.showPlan(p, len(args) == 1, time.Now())
 				}
 				if len(out.Plans) == 0 {
 					s.out.Note("no nodes yet")
@@ -37,6 +39,14 @@ worked out. With a node, every resource too. It changes nothing.`,
 	})
 }
 
+// span is for how long something has been so, or nothing where nobody knows.
+func span(since, now time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return " for " + term.Span(now.Sub(since))
+}
+
 func first(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -44,7 +54,7 @@ func first(args []string) string {
 	return args[0]
 }
 
-func (s *shell) showPlan(p status.Plan, all bool) {
+func (s *shell) showPlan(p status.Plan, all bool, now time.Time) {
 	words := "nothing is wanted of it"
 	switch {
 	case p.Digest != "":
@@ -57,10 +67,10 @@ func (s *shell) showPlan(p status.Plan, all bool) {
 	}
 	s.line("%s %s", s.out.Paint(term.Strong, p.Name), words)
 	for _, r := range p.Held {
-		s.words("  "+s.out.Paint(term.Bad, "not worked out, and nothing is sent:")+" "+r.Module+": ", r.Why)
+		s.words("  "+s.out.Paint(term.Bad, "not worked out"+span(r.Since, now)+", and nothing is sent:")+" "+r.Module+": ", r.Why)
 	}
 	for _, r := range p.LeftOut {
-		s.words("  "+s.out.Paint(term.Bad, "not worked out, left out:")+" "+r.Module+": ", r.Why)
+		s.words("  "+s.out.Paint(term.Bad, "not worked out"+span(r.Since, now)+", left out:")+" "+r.Module+": ", r.Why)
 	}
 	for _, m := range p.Modules {
 		s.line("  %s at %s", m.Module, status.ShortCommit(m.Commit))

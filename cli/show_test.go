@@ -96,7 +96,7 @@ func mixed() status.Status {
 				Trouble: &status.Trouble{Says: sayings, Since: ago(26 * time.Hour), Count: 312, Stuck: true},
 				Failing: []status.Failing{{Resource: "site/conf", State: "failed", Error: sayings + "\nand more"}, {Resource: "site/unit", State: "blocked"}},
 			},
-			{Name: "gamma", State: "out of date", LastSeen: ago(3 * time.Hour), Modules: []string{"site"}, NotWorkedOut: 1},
+			{Name: "gamma", State: "out of date", LastSeen: ago(3 * time.Hour), Modules: []string{"site"}, NotWorkedOut: 1, Reasons: []plan.Reason{{Module: "site", Why: "requires \"light\", and no module provides it", Since: ago(2 * time.Hour)}}},
 			{Name: "delta", State: "never told", Modules: []string{}},
 			{Name: "epsilon", State: "quarantined", Finding: "it has accepted 3/9, which nobody has sent", Modules: []string{}, LastSeen: ago(time.Minute)},
 			{Name: "zeta", State: "outstanding", Refused: "it speaks declaration 1, and this is 2", Modules: []string{}, LastSeen: ago(time.Minute)},
@@ -118,9 +118,9 @@ func TestWhatAPersonSees(t *testing.T) {
 				Modules:   []status.PlanModule{{Module: "site", Commit: strings.Repeat("c", 40)}},
 				Resources: []status.PlanResource{{ID: "site/pages", Type: "archive", Path: "/opt/site"}, {ID: "other/x", Type: "file", Path: "/x"}},
 				LeftOut:   []plan.Reason{{Module: "dots", Why: "nothing provides \"light\""}},
-			}, true)
-			s.showPlan(status.Plan{Name: "beta", Held: []plan.Reason{{Module: "site", Why: "two things\nstand against it"}}}, false)
-			s.showPlan(status.Plan{Name: "gamma"}, false)
+			}, true, noon)
+			s.showPlan(status.Plan{Name: "beta", Held: []plan.Reason{{Module: "site", Why: "two things\nstand against it", Since: ago(3 * time.Minute)}}}, false, noon)
+			s.showPlan(status.Plan{Name: "gamma"}, false, noon)
 		},
 		"builds": func(s *shell) {
 			s.showBuilds(api.BuildsOut{Builds: []api.BuildOut{

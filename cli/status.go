@@ -188,6 +188,7 @@ func (s *shell) showNodes(st status.Status) {
 	}
 	s.table(t)
 	for _, n := range st.Nodes {
+		s.showReasons("  "+n.Name+": ", n, st.At)
 		for _, f := range n.Failing {
 			begin := "  " + n.Name + ": " + f.State + " " + term.Clean(f.Resource)
 			if f.Error != "" {
@@ -195,6 +196,13 @@ func (s *shell) showNodes(st status.Status) {
 			}
 			s.words(begin, f.Error)
 		}
+	}
+}
+
+// showReasons says what stands against a module on a node.
+func (s *shell) showReasons(begin string, n status.Node, now time.Time) {
+	for _, r := range n.Reasons {
+		s.words(begin+term.Clean(r.Module)+" is not worked out"+span(r.Since, now)+": ", r.Why)
 	}
 }
 

@@ -124,7 +124,12 @@ func (c *Controller) answerNodeRemove(ctx context.Context, _ api.Who, in api.Nod
 	if err != nil {
 		return api.Nothing{}, err
 	}
-	err = c.write(ctx, func(tx *db.Tx) error { return inventorystore.RemoveNode(tx, n.ID, clock.Now()) })
+	err = c.write(ctx, func(tx *db.Tx) error {
+		if err := forgetNotes(tx, n.ID); err != nil {
+			return err
+		}
+		return inventorystore.RemoveNode(tx, n.ID, clock.Now())
+	})
 	if err != nil {
 		return api.Nothing{}, err
 	}
@@ -137,7 +142,11 @@ func (c *Controller) answerNodeRemove(ctx context.Context, _ api.Who, in api.Nod
 
 func (c *Controller) answerAssign(ctx context.Context, who api.Who, in api.AssignIn) (api.AssignOut, error) {
 	return c.changeAssignment(ctx, in.Node, in.Module, func(tx *db.Tx, n inventory.Node) error {
-		return inventorystore.Assign(tx, mesh.Assignment{Module: in.Module, Node: n.ID, Settings: in.Settings}, who.Name, clock.Now())
+		a := mesh.Assignment{Module: in.Module, Node: n.ID, Settings: in.Settings}
+		if err := c.within(tx, func(v *view) error { return v.mayAssign(a) }); err != nil {
+			return err
+		}
+		return inventorystore.Assign(tx, a, who.Name, clock.Now())
 	})
 }
 
@@ -201,7 +210,10 @@ func assigned(v *view, n *nodeView, out *api.AssignOut) error {
 	}
 	out.Modules = append(out.Modules, n.belong...)
 	for _, r := range w.leftOut {
-		if !slices.Contains(out.Modules, r.Module) {
+		if m := v.modules[r.Module]; m != nil && m.known && m.source.Commit == "" {
+			r.Why = "its source has not been read yet"
+		}
+		if r.Why != plan.NotDeclared {
 			out.LeftOut = append(out.LeftOut, r)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/inventory"
-	"noxmesh/plan"
 	"noxmesh/status"
 	"noxmesh/trouble"
 	troublestore "noxmesh/trouble/store"
@@ -127,7 +126,7 @@ func nodeStatus(v *view, n *nodeView) (status.Node, error) {
 		return status.Node{}, err
 	}
 	return status.OfNode(status.NodeFacts{
-		Node: n.Node, Wanted: w.of(n.Node), NotWorkedOut: len(w.leftOut) + len(w.held), Modules: w.wanted,
+		Node: n.Node, Wanted: w.of(n.Node), NotWorkedOut: n.dated(slices.Concat(w.held, w.leftOut)...), Modules: w.wanted,
 	}), nil
 }
 
@@ -163,7 +162,7 @@ func planOf(v *view, n *nodeView) (status.Plan, error) {
 	want := short.of(n.Node)
 	out := status.Plan{
 		Node: n.ID, Name: n.Name, Behind: inventory.BehindOf(n.Node, want), Digest: string(want),
-		Modules: []status.PlanModule{}, Resources: []status.PlanResource{}, LeftOut: reasons(p.LeftOut), Held: reasons(p.Held),
+		Modules: []status.PlanModule{}, Resources: []status.PlanResource{}, LeftOut: n.dated(p.LeftOut...), Held: n.dated(p.Held...),
 	}
 	for _, m := range p.Body.Modules {
 		commit := ""
@@ -176,13 +175,6 @@ func planOf(v *view, n *nodeView) (status.Plan, error) {
 		out.Resources = append(out.Resources, status.PlanResource{ID: r.ID, Type: string(r.Type), Path: r.Path})
 	}
 	return out, nil
-}
-
-func reasons(r []plan.Reason) []plan.Reason {
-	if r == nil {
-		return []plan.Reason{}
-	}
-	return r
 }
 
 // answerPush drops backoff, sends what is wanted and waits for receipts. What

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,6 +116,13 @@ func (v *view) setTrouble(key string, t trouble.Trouble, there bool) {
 	if there {
 		v.troubles[key] = t
 	}
+	node, module, is := noteOf(key)
+	if n := v.nodes[node]; is && n != nil {
+		delete(n.noted, module)
+		if there {
+			n.noted[module] = t
+		}
+	}
 }
 
 // setNode puts in what is known of a node but what it has reported.
@@ -128,7 +136,7 @@ func (v *view) setNode(id string, n inventory.Node, there bool) {
 		return
 	}
 	if was == nil {
-		was = &nodeView{declared: map[string]document.Digest{}}
+		was = &nodeView{declared: map[string]document.Digest{}, noted: map[string]trouble.Trouble{}}
 		v.nodes[id] = was
 		v.dirty[id] = true
 	}
@@ -220,7 +228,7 @@ func (v *view) settle() {
 		n := v.nodes[id]
 		v.unask(n)
 		modules, asked := v.near(n)
-		n.belong, _ = plan.Belong(modules, roots(n.assigned))
+		n.belong, _ = plan.Belong(modules, slices.AppendSeq(roots(n.assigned), maps.Keys(n.declared)))
 		n.asked = asked
 		n.worked.Store(nil)
 		for _, module := range n.belong {

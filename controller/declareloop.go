@@ -93,6 +93,7 @@ type looked struct {
 	recovering string     // why nothing is declared at all
 	short      *workedOut // nil while recovering
 	plan       plan.Plan  // where the node has to be told something
+	notes      notes      // what to record of why something is not worked out
 }
 
 // lookAt looks at one node, whose id this is.
@@ -108,6 +109,9 @@ func (c *Controller) lookAt(ctx context.Context, id string) (l looked, err error
 		}
 		if l.short, err = v.inShort(n); err == nil && !c.has(l) {
 			l.plan, l.short, err = v.inFull(n)
+		}
+		if err == nil {
+			l.notes = notesOf(n, l.short)
 		}
 		return err
 	})
@@ -136,6 +140,9 @@ func (c *Controller) declareStep(ctx context.Context, id string) (loop.Result, e
 		return loop.Result{}, nil
 	}
 	if err != nil {
+		return loop.Result{}, err
+	}
+	if err := c.keep(ctx, l.notes); err != nil {
 		return loop.Result{}, err
 	}
 	m, err := c.workOut(ctx, l)

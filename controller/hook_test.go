@@ -184,7 +184,7 @@ func TestAForgeBehindItsWebhook(t *testing.T) {
 		}
 		time.Sleep(3 * time.Minute)
 		looks := strings.Join(f.seen(), ", ")
-		if n := strings.Count(looks, "site"); n < mostPatience || n > mostPatience+5 { // and its polls
+		if n := strings.Count(looks, "site"); n < mostPatience-2 || n > mostPatience+5 { // its polls are among them, and beside them
 			t.Errorf("within three minutes: %s", looks)
 		}
 		r.hook(r.pushed(commits.b, commits.c)) // one more push, and the forge has none of it

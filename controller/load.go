@@ -21,7 +21,7 @@ func (v *view) load(tx *db.Tx) error {
 	}
 	troubles, err := troublestore.All(tx)
 	for _, t := range troubles {
-		v.troubles[t.Key] = t
+		v.setTrouble(t.Key, t, true)
 	}
 	if err != nil {
 		return err

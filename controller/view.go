@@ -63,6 +63,7 @@ type nodeView struct {
 	applied  map[document.Digest]time.Time // when each content was first reported as applied
 	belong   []string                      // the modules that belong on it, providers first
 	asked    []string                      // every name whose meaning decided that
+	noted    map[string]trouble.Trouble    // by module: why it could not be worked out, as recorded
 	worked   atomic.Pointer[workedOut]     // nil: not worked out since something of it has moved
 }
 
@@ -113,10 +114,14 @@ func (v *view) declaredOn(declared map[string]document.Digest) map[string]*artif
 // plan is what one node should be.
 func (v *view) plan(n *nodeView) plan.Plan {
 	modules, _ := v.near(n)
-	return plan.Compile(plan.Facts{
-		Mesh: v.mesh, Node: mesh.Node{ID: n.ID, Name: n.Name}, Assigned: n.assigned,
+	return plan.Compile(v.planFacts(n, modules))
+}
+
+func (v *view) planFacts(n *nodeView, modules []plan.Module) plan.Facts {
+	return plan.Facts{
+		Mesh: v.mesh, Node: mesh.Node{ID: n.ID, Name: n.Name}, Assigned: n.assigned, Stays: slices.Collect(maps.Keys(n.declared)),
 		Modules: modules, Had: n.Had, Registry: v.registry,
-	})
+	}
 }
 
 // inShort is the node's plan in short. It is worked out once for each change.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	mesh "noxmesh"
 	"noxmesh/declaration"
@@ -18,6 +19,7 @@ type Facts struct {
 	Mesh     string
 	Node     mesh.Node
 	Assigned []mesh.Assignment // those of other nodes have no part in it
+	Stays    []string          // what is declared here and stays until somebody decides, though nothing assigned needs it
 	Modules  []Module          // all that the mesh knows
 	Had      []string          // the modules that the node was last declared to have
 	Registry string            // where the bytes are; has no part in the digest
@@ -39,11 +41,17 @@ type Plan struct {
 	Held    []Reason // the node has it and it cannot be worked out: nothing is sent
 }
 
-// Reason is why one module cannot be worked out.
+// Reason is why one module cannot be worked out. Since is of the record, and no
+// part of a plan.
 type Reason struct {
-	Module string `json:"module"`
-	Why    string `json:"why"`
+	Module string    `json:"module"`
+	Why    string    `json:"why"`
+	Since  time.Time `json:"since,omitzero"`
 }
+
+// NotDeclared is why a module is not worked out of which somebody has yet to
+// declare a build: nothing stands against it.
+const NotDeclared = "no build of it is declared here"
 
 // Compile is what the node should be by these facts.
 func Compile(f Facts) Plan {
@@ -108,7 +116,7 @@ func newCompiler(f Facts) *compiler {
 			c.settings[a.Module] = a.Settings
 		}
 	}
-	order, problems := c.graph.Closure(slices.Sorted(maps.Keys(c.settings)))
+	order, problems := c.graph.Closure(slices.AppendSeq(slices.Clone(f.Stays), maps.Keys(c.settings)))
 	c.plan.Wanted = order
 	for _, p := range problems {
 		c.cannot(p.Module, p.Why)
@@ -119,7 +127,7 @@ func newCompiler(f Facts) *compiler {
 // cannot files a reason: a module that the node already has holds everything back.
 func (c *compiler) cannot(module, why string) {
 	c.bad[module] = true
-	r := Reason{module, why}
+	r := Reason{Module: module, Why: why}
 	if c.had[module] {
 		c.plan.Held = append(c.plan.Held, r)
 		return
@@ -187,7 +195,7 @@ func (c *compiler) settle(name string) {
 	}
 	b := c.modules[name].Declared
 	if b == nil {
-		c.cannot(name, "no build of it is declared here")
+		c.cannot(name, NotDeclared)
 		return
 	}
 	for _, p := range c.providers(name) {

@@ -91,7 +91,7 @@ func TestCompileLeavesOutWhatDoesNotFit(t *testing.T) {
 		return Module{Name: name, Declared: &artifact.Build{Manifest: m}}
 	}
 	p = Compile(factsOf(nil, many("a", resourceLimit-1), many("b", 2), small))
-	if len(p.Body.Modules) != 2 || len(p.LeftOut) != 1 || p.LeftOut[0] != (Reason{"b", "with it the node would have 10001 resources, at most 10000 go into one declaration"}) {
+	if len(p.Body.Modules) != 2 || len(p.LeftOut) != 1 || p.LeftOut[0] != (Reason{Module: "b", Why: "with it the node would have 10001 resources, at most 10000 go into one declaration"}) {
 		t.Fatalf("%v, left out %v", p.Body.Modules, p.LeftOut)
 	}
 }

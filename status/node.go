@@ -4,6 +4,7 @@ import (
 	"noxmesh/declaration"
 	"noxmesh/document"
 	"noxmesh/inventory"
+	"noxmesh/plan"
 	"noxmesh/report"
 )
 
@@ -11,7 +12,7 @@ import (
 type NodeFacts struct {
 	Node         inventory.Node
 	Wanted       document.Digest // of what the mesh would send now; empty where it wants nothing or cannot work it out
-	NotWorkedOut int
+	NotWorkedOut []plan.Reason
 	Modules      []string // that belong on it
 }
 
@@ -69,7 +70,12 @@ func OfNode(f NodeFacts) Node {
 	out := Node{
 		Node: n.ID, Name: n.Name, State: NodeState(f), Behind: inventory.BehindOf(n, f.Wanted), Host: n.Host,
 		LastSeen: n.LastSeen, SentAt: n.Sent.At, ReportAt: n.ReportAt, Finding: n.Finding,
-		Trouble: TroubleOf(n.Trouble), NotWorkedOut: f.NotWorkedOut, Modules: f.Modules,
+		Trouble: TroubleOf(n.Trouble), NotWorkedOut: len(f.NotWorkedOut), Modules: f.Modules,
+	}
+	for _, r := range f.NotWorkedOut {
+		if r.Why != plan.NotDeclared {
+			out.Reasons = append(out.Reasons, r)
+		}
 	}
 	if out.Modules == nil {
 		out.Modules = []string{}

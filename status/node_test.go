@@ -9,6 +9,7 @@ import (
 	"noxmesh/declaration"
 	"noxmesh/document"
 	"noxmesh/inventory"
+	"noxmesh/plan"
 	"noxmesh/link"
 	"noxmesh/report"
 	"noxmesh/status"
@@ -53,7 +54,7 @@ func has(change func(*inventory.Node)) func(*status.NodeFacts) {
 func TestNodeState(t *testing.T) {
 	t.Parallel()
 	none := declaration.Tuple{}
-	held := func(f *status.NodeFacts) { f.Wanted, f.NotWorkedOut = "", 1 }
+	held := func(f *status.NodeFacts) { f.Wanted, f.NotWorkedOut = "", []plan.Reason{{Module: "site", Why: "why"}} }
 	fresh := has(func(n *inventory.Node) {
 		n.Sent, n.Wanted, n.Accepted, n.Report = inventory.Sent{}, none, none, nil
 	})
@@ -144,7 +145,7 @@ func TestOfNodeWhole(t *testing.T) {
 	}), has(func(n *inventory.Node) {
 		n.Trouble = trouble.Trouble{Says: "site/c: full", Since: at(2), Count: 4}
 		n.Refused = &link.Refusal{Why: "it is older"}
-	}), func(f *status.NodeFacts) { f.NotWorkedOut = 2 })
+	}), func(f *status.NodeFacts) { f.NotWorkedOut = []plan.Reason{{Module: "a", Why: plan.NotDeclared}, {Module: "b", Why: "requires x", Since: at(3)}} })
 	want := status.Node{
 		Node: "n1", Name: "laptop", State: "failed", Host: "1.0", LastSeen: at(7), SentAt: at(3), ReportAt: at(4), Outcome: "failed", Drift: 2,
 		Refused: "it is older", Trouble: &status.Trouble{Says: "site/c: full", Since: at(2), Count: 4, Stuck: true},
@@ -154,7 +155,7 @@ func TestOfNodeWhole(t *testing.T) {
 			{Resource: "site/e", State: "waiting", Error: "the registry does not answer"},
 			{Resource: "site/f", State: "differs"},
 		},
-		NotWorkedOut: 2, Modules: []string{"site"},
+		NotWorkedOut: 2, Reasons: []plan.Reason{{Module: "b", Why: "requires x", Since: at(3)}}, Modules: []string{"site"},
 	}
 	if d := cmp.Diff(want, status.OfNode(f)); d != "" {
 		t.Error(d)

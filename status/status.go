@@ -110,6 +110,7 @@ type Node struct {
 	Trouble      *Trouble         `json:"trouble,omitempty"`
 	Failing      []Failing        `json:"failing,omitempty"`
 	NotWorkedOut int              `json:"not_worked_out,omitempty"` // how many reasons mesh plan shows
+	Reasons      []plan.Reason    `json:"reasons,omitempty"`        // those of them that stand against a module, and do not just wait for somebody to declare it
 	Modules      []string         `json:"modules"`
 }
 
