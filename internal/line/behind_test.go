@@ -2,10 +2,12 @@ package line
 
 import (
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"noxmesh/api"
+	"noxmesh/internal/fault"
 	"noxmesh/inventory"
 	"noxmesh/status"
 )
@@ -71,12 +73,20 @@ func TestNeverToldOutOfDateAndNotWorkedOutAreThreeThings(t *testing.T) {
 			t.Errorf("behind after a restart is %v, want node2, out of date", got)
 		}
 
-		// Two claim one path: the second is not worked out, and nobody waits for anything.
-		clash := m.module("clash", files{
-			"module.json": `{"module": "clash", "resources": [{"id": "a", "type": "directory", "path": "/opt/site"}]}`,
-		})
+		// Two claim one path: the second is refused, and where a commit brings that
+		// about it is not worked out, and nobody waits for anything.
+		claims := func(path, summary string) files {
+			return files{"module.json": `{"module": "clash", "summary": "` + summary + `", "resources": [{"id": "a", "type": "directory", "path": "` + path + `"}]}`}
+		}
+		clash := m.module("clash", claims("/opt/site", "first"))
 		m.until("the clash is fit", isFit("clash", clash))
+		said := refused(m, api.Assign(), api.AssignIn{Module: "clash", Node: "node1"}, fault.Conflict)
+		if !strings.Contains(said, `clash: it claims a directory /opt/site, in which lies`) && !strings.Contains(said, `clash: it claims /opt/site, which "site" has`) {
+			t.Errorf("assigning it says %q", said)
+		}
+		m.until("it claims another path", isFit("clash", m.forge.commit("clash", claims("/opt/clash", "second"))))
 		m.assign("clash", "node1")
+		m.until("it claims the same path", isFit("clash", m.forge.commit("clash", claims("/opt/site", "third"))))
 		m.declare("clash")
 		s = m.now()
 		if n := nodeOf(s, "node1"); n.Behind != inventory.NotBehind || n.NotWorkedOut == 0 {
