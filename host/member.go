@@ -1,6 +1,7 @@
 package host
 
 import (
+	"reflect"
 	"sync"
 
 	"noxmesh/declaration"
@@ -83,6 +84,7 @@ const (
 	nothingNew verdict = iota // the very one that was accepted before
 	accepted
 	refused
+	moved // the very one, with another word on where its bytes are
 )
 
 // judge accepts a declaration, durably, or refuses it and remembers why. The
@@ -92,7 +94,7 @@ func (m *member) judge(envelope link.Envelope) (verdict, error) {
 	defer m.mu.Unlock()
 	d, tuple, err := m.verify(envelope)
 	if err == nil && tuple == m.accepted {
-		return nothingNew, nil
+		return m.follows(envelope, d)
 	}
 	if err == nil {
 		err = m.may(d, tuple)
@@ -106,6 +108,19 @@ func (m *member) judge(envelope link.Envelope) (verdict, error) {
 	}
 	m.accepted, m.declaration, m.refused = tuple, d, nil
 	return accepted, nil
+}
+
+// follows takes on what a declaration that is accepted already says of where its
+// bytes are: a registry that has moved is no other declaration. m.mu is held.
+func (m *member) follows(envelope link.Envelope, d declaration.Declaration) (verdict, error) {
+	if d.Format != declaration.Format || d.Mesh != m.mesh || d.Node != m.node || reflect.DeepEqual(d.Where, m.declaration.Where) {
+		return nothingNew, nil
+	}
+	if err := m.folder.SaveAccepted(envelope); err != nil {
+		return nothingNew, err
+	}
+	m.declaration.Where = d.Where
+	return moved, nil
 }
 
 // verify reads a declaration that a declare key has signed.

@@ -247,12 +247,18 @@ func keyDocument(t testing.TB, version int64, declareKeys ...byte) link.Envelope
 // begin starts the node at root. It is inside a bubble: time stands still while it waits.
 func begin(t testing.TB, root string, c *controller) *started {
 	t.Helper()
+	return beginOn(t, root, c, c.blobs)
+}
+
+// beginOn is begin with these registries.
+func beginOn(t testing.TB, root string, c *controller, d Depots) *started {
+	t.Helper()
 	n, err := open(configured(root))
 	must(t, err)
 	m, err := newMember(n)
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	s := &started{runner: newRunner(n, m, c, c.blobs), t: t, root: root}
+	s := &started{runner: newRunner(n, m, c, d), t: t, root: root}
 	done := make(chan error, 1)
 	go func() { done <- s.run(ctx) }()
 	s.stop = sync.OnceFunc(func() {

@@ -40,18 +40,19 @@ type runner struct {
 	depots Depots
 	random func(n int64) int64
 
-	began   declaration.Tuple // what was accepted before this process
-	pushes  chan []byte       // the latest declaration that was pushed and not yet judged
-	hello   chan struct{}     // say hello now
-	applies chan struct{}     // something else is wanted
-	reports chan struct{}     // there is a report, or a link to send it on
+	began     declaration.Tuple // what was accepted before this process
+	pushes    chan []byte       // the latest declaration that was pushed and not yet judged
+	hello     chan struct{}     // say hello now
+	applies   chan struct{}     // something else is wanted
+	elsewhere chan struct{}     // the same is wanted, and its bytes are somewhere else
+	reports   chan struct{}     // there is a report, or a link to send it on
 }
 
 func newRunner(n *node, m *member, l Link, d Depots) *runner {
 	return &runner{
 		node: n, member: m, link: l, depots: d, random: rand.Int64N, began: m.accepted,
 		pushes: make(chan []byte, 1), hello: make(chan struct{}, 1),
-		applies: make(chan struct{}, 1), reports: make(chan struct{}, 1),
+		applies: make(chan struct{}, 1), elsewhere: make(chan struct{}, 1), reports: make(chan struct{}, 1),
 	}
 }
 
@@ -119,6 +120,10 @@ func (r *runner) consider(envelope link.Envelope) {
 	case v == refused:
 		r.cfg.Log.Warn("refused a declaration", "why", r.member.hello().Refused.Why)
 		nudge(r.hello)
+	case v == moved:
+		r.cfg.Log.Info("the bytes of what was accepted are somewhere else now")
+		nudge(r.hello)
+		nudge(r.elsewhere)
 	case v == nothingNew:
 		nudge(r.hello) // whoever sent it has not heard that it was accepted
 	}
@@ -274,7 +279,8 @@ func (r *runner) attempt(ctx context.Context, d aim, cause report.Cause) bool {
 }
 
 // until waits for a reason to apply: another declaration than the one that was
-// tried, or the time for the next look, whose cause is next.
+// tried, the same with its bytes elsewhere, or the time for the next look. The
+// cause of both is next.
 func (r *runner) until(ctx context.Context, wait time.Duration, tried declaration.Tuple, next report.Cause) report.Cause {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -283,6 +289,8 @@ func (r *runner) until(ctx context.Context, wait time.Duration, tried declaratio
 		case <-ctx.Done():
 			return next
 		case <-timer.C:
+			return next
+		case <-r.elsewhere: // what could not be got may be there
 			return next
 		case <-r.applies:
 			if _, tuple := r.member.wanted(); tuple != tried {
