@@ -9,6 +9,7 @@ import (
 
 	"noxmesh/delivery/build"
 	"noxmesh/delivery/source"
+	"noxmesh/manifest"
 )
 
 // builderWords says what an open request waits for, for people.
@@ -83,10 +84,14 @@ func outcomeWords(f Facts, a Asked) string {
 	return "not answered"
 }
 
-// sourceWords says how a source stands, for people.
+// sourceWords says how a source stands, for people. What has several lines, or
+// says where in a file it is, begins on a line of its own, where editors find it.
 func sourceWords(s source.Source) string {
-	if s.Why == "" {
+	switch {
+	case s.Why == "":
 		return s.State.String()
+	case strings.Contains(s.Why, "\n") || strings.HasPrefix(s.Why, manifest.Name+":"):
+		return s.State.String() + ":\n" + s.Why
 	}
 	return s.State.String() + ": " + s.Why
 }
