@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -81,7 +82,14 @@ func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
 		return nil, c.refuse(m, fault.New(fault.Denied, "a hello of node %q in mesh %q", h.Node, h.Mesh))
 	}
 	now := clock.Now()
-	if err := c.hear(ctx, &n, h, now); err != nil {
+	err = c.hear(ctx, &n, h, now)
+	if errors.Is(err, errHeard) {
+		return c.seal(link.TypeHelloAnswer, link.HelloAnswer{
+			Format: link.Format, Mesh: c.mesh, Node: n.ID, Counter: h.Counter, After: n.Counter, At: now.UnixMilli(),
+			Why: fmt.Sprintf("hello %d is not newer than %d, which has been heard", h.Counter, n.Counter),
+		})
+	}
+	if err != nil {
 		return nil, err
 	}
 	c.heard.add(n.ID)
@@ -91,6 +99,11 @@ func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
 	}
 	return c.seal(link.TypeHelloAnswer, answer)
 }
+
+// errHeard is that a hello is not newer than one that was heard: it came twice or
+// late, or its node's disk was put back to what it had been. Whoever has the
+// node's key learns above which number it is heard again, and nobody anything else.
+var errHeard = errors.New("a newer hello has been heard")
 
 // hear records what a hello says, and its receipt. A tuple that the ledger
 // never issued is a finding, and overwrites nothing.
@@ -108,12 +121,13 @@ func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, 
 		if err != nil {
 			return err
 		}
-		if !fresh {
-			return fault.New(fault.Conflict, "hello %d of node %q is not newer than the last", h.Counter, n.Name)
-		}
 		is, err := mustRead(tx, n.ID)
 		if err != nil {
 			return err
+		}
+		if !fresh {
+			*n = is
+			return errHeard
 		}
 		if moved, err := receipt(tx, is, h, now); err != nil || !moved {
 			*n = is

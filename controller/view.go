@@ -158,9 +158,10 @@ func shorten(node string, p plan.Plan) (*workedOut, error) {
 }
 
 // of is the digest of what the mesh would send the node now, or empty where it
-// wants nothing of it or cannot work it out.
+// wants nothing of it or cannot work it out. A node that has accepted something
+// is told that nothing is wanted, also where the record never issued it.
 func (w *workedOut) of(n inventory.Node) document.Digest {
-	if w.empty && n.Wanted == (declaration.Tuple{}) {
+	if w.empty && n.Wanted == (declaration.Tuple{}) && n.Accepted == (declaration.Tuple{}) {
 		return ""
 	}
 	return w.digest

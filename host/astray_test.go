@@ -35,3 +35,31 @@ func TestAnswersToSomebodyElseAreNotEvenRefused(t *testing.T) {
 		}
 	})
 }
+
+// A node whose disk was put back to what it had been goes on above what the mesh
+// has heard of it, and says again what it has last read back.
+func TestARestoredNodeIsHeardAgain(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, c *controller, root string) {
+		c.declare(declared(c, 1, "/a", "one"))
+		s := begin(t, root, c)
+		defer s.stop()
+		time.Sleep(5 * time.Second)
+		c.set(func(c *controller) {
+			c.twist = func(a *link.HelloAnswer) {
+				if a.Counter <= 5000 {
+					a.Current, a.Declaration, a.After = false, nil, 5000
+				}
+			}
+		})
+		_, before := c.counts()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if h := c.lastHello(); h.Counter <= 5000 {
+			t.Errorf("hello %d, though 5000 has been heard", h.Counter)
+		}
+		if _, after := c.counts(); after != before+1 || c.lastReport().Sequence <= 5000 {
+			t.Errorf("%d reports, and then %d; the last is %d", before, after, c.lastReport().Sequence)
+		}
+	})
+}

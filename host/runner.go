@@ -205,6 +205,9 @@ func (r *runner) greet(ctx context.Context) error {
 		return fault.New(fault.Denied, "an answer to hello %d of node %q in mesh %q, this is %d of %q in %q",
 			a.Counter, a.Node, a.Mesh, h.Counter, h.Node, h.Mesh)
 	}
+	if a.After >= h.Counter {
+		return r.goOnAbove(a.After)
+	}
 	if a.Declaration != nil {
 		r.consider(*a.Declaration)
 	} else if !a.Current && a.Why != "" {

@@ -21,6 +21,36 @@ func (r *runner) toBeTold(rep report.Report) {
 	nudge(r.reports)
 }
 
+// goOnAbove is for a node whose disk was put back to what it had been: what it
+// says counts again above the number that the mesh has heard. The latest report,
+// which may have been taken for an older one, is told anew.
+func (r *runner) goOnAbove(heard int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	moved, err := r.counter.Above(heard)
+	if err != nil || !moved {
+		return err
+	}
+	r.cfg.Log.Warn("the mesh has heard more of this node than it remembers: its disk was put back", "heard", heard)
+	nudge(r.hello)
+	l, err := r.folder.Latest()
+	if fault.KindOf(err) == fault.NotFound || err == nil && l.Report.Node != r.member.node {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if l.Report.Sequence, err = r.counter.Next(); err != nil {
+		return err
+	}
+	if err := r.folder.SaveLatest(keep.Latest{Report: l.Report}); err != nil {
+		return err
+	}
+	r.untold = &l.Report
+	nudge(r.reports)
+	return nil
+}
+
 // tell sends the latest report until the controller says that it is committed.
 func (r *runner) tell(ctx context.Context) error {
 	if err := r.recall(); err != nil {

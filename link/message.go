@@ -57,9 +57,10 @@ type HelloAnswer struct {
 	Format      int       `json:"format"`
 	Mesh        string    `json:"mesh"`
 	Node        string    `json:"node"`
-	Counter     int64     `json:"counter"` // the hello's
-	At          int64     `json:"at"`      // Unix milliseconds by the controller's clock
-	Current     bool      `json:"current"` // accepted is what is wanted
+	Counter     int64     `json:"counter"`         // the hello's
+	After       int64     `json:"after,omitempty"` // nothing was heard, since this number had been: a node whose disk was put back goes on above it
+	At          int64     `json:"at"`              // Unix milliseconds by the controller's clock
+	Current     bool      `json:"current"`         // accepted is what is wanted
 	Declaration *Envelope `json:"declaration,omitempty"`
 	Keys        *Envelope `json:"keys,omitempty"` // where the host's are older
 	Why         string    `json:"why,omitempty"`  // neither current nor a declaration: what stands against it

@@ -35,6 +35,20 @@ func (f *Folder) Counter() (*Counter, error) {
 	return &Counter{folder: f, next: n + 1, reserved: n}, nil
 }
 
+// Above makes the numbers to come higher than n, and reports whether they were not.
+func (c *Counter) Above(n int64) (bool, error) {
+	if n < c.next {
+		return false, nil
+	}
+	was := *c
+	c.next = n + 1
+	if _, err := c.Next(); err != nil {
+		*c = was
+		return false, err
+	}
+	return true, nil
+}
+
 // Next is a number above all that were given before.
 func (c *Counter) Next() (int64, error) {
 	if c.next > c.reserved {
