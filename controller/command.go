@@ -106,7 +106,7 @@ func recoverRecord(ctx context.Context, cfg Config, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	epoch, err := takeOver(ctx, record, k.holder)
+	epoch, err := TakeOver(ctx, record, k.holder)
 	if err := errors.Join(err, record.Close()); err != nil {
 		return err
 	}

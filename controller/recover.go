@@ -30,9 +30,9 @@ func refuseRunning(ctx context.Context, path string) error {
 	return fault.New(fault.Conflict, "another controller answers on %q", path).With("stop it first; one data folder is for one controller")
 }
 
-// takeOver raises the epoch above every one that the record or a node has seen,
+// TakeOver raises the epoch above every one that the record or a node has seen,
 // and forgets the findings that only a takeover answers.
-func takeOver(ctx context.Context, record *db.DB, holder string) (int64, error) {
+func TakeOver(ctx context.Context, record *db.DB, holder string) (int64, error) {
 	var highest int64
 	err := record.Read(ctx, func(tx *db.Tx) error {
 		nodes, err := inventorystore.Nodes(tx)
