@@ -1,0 +1,279 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing/synctest"
+	"time"
+
+	"noxmesh/api"
+	"noxmesh/builder"
+	"noxmesh/controller"
+	"noxmesh/internal/bus"
+	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
+	"noxmesh/internal/invariant"
+	"noxmesh/link"
+)
+
+// control is one life of a controller.
+type control struct {
+	*program
+	record   string // the file
+	holder   string
+	db       *db.DB
+	is       *controller.Controller
+	client   *api.Client
+	handlers map[link.Verb]bus.Handler
+	alone    bool // it cannot be reached over the network any more
+}
+
+func (w *world) controllerConfig(p *program) controller.Config {
+	c := controller.Default()
+	c.Dir, c.Names = w.dir, []string{"mesh.test"}
+	c.Platform, c.Limit, c.Every, c.Hello = builder.Platform, 3*time.Minute, time.Minute, time.Minute
+	c.Lease, c.Version, c.Log = time.Minute, "sim", w.logger(p)
+	return c
+}
+
+// raise starts a controller on a record, as the holder of this name. It is nil,
+// and says why, where the record does not let it.
+func (w *world) raise(name, record, holder string) *control {
+	c := &control{program: w.begin(name), record: record, holder: holder, handlers: map[link.Verb]bus.Handler{}}
+	var err error
+	if c.db, err = db.Open(w.ctx, "sqlite:"+record); err != nil {
+		w.fail("%s cannot open its record: %v", name, err)
+		return nil
+	}
+	if _, err := c.db.Resume(w.ctx, holder); err != nil {
+		w.note(name, "does not start: %v", err)
+		w.must(c.db.Close())
+		return nil
+	}
+	rim := controller.Rim{
+		Record: ledger{c}, Forge: eyes{w, c.program}, Bus: wire{c}, Registry: shelf{c.program}, Members: door{},
+		At: controller.Addresses{API: "https://mesh.test:7443", Broker: "tls://mesh.test:7222", Registry: "https://mesh.test:7443"}, Random: c.float,
+	}
+	c.is = controller.On(w.controllerConfig(c.program), w.who, rim)
+	c.client = api.OverHandler(c.is.Operator())
+	w.controllers = append(w.controllers, c)
+	w.note(name, "starts in epoch %d", c.db.Epoch())
+	c.goes(func(ctx context.Context) {
+		if err := c.is.Loops(ctx); err != nil && ctx.Err() == nil {
+			c.why = err
+		}
+	})
+	for _, n := range w.nodes { // the broker is the controller's own: everybody connects anew
+		n.reconnect()
+	}
+	return c
+}
+
+// bury waits for a killed controller to be gone, and closes its record.
+func (w *world) bury(c *control) {
+	c.die()
+	c.runs.Wait()
+	w.must(c.db.Close())
+	for i, other := range w.controllers {
+		if other == c {
+			w.controllers = append(w.controllers[:i:i], w.controllers[i+1:]...)
+		}
+	}
+}
+
+// server is a controller that hears what comes over the broker now, or nil.
+func (w *world) server() *control {
+	var all []*control
+	for _, c := range w.controllers {
+		if !c.dead.Load() && !c.alone && len(c.handlers) > 0 {
+			all = append(all, c)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all[w.rng.IntN(len(all))]
+}
+
+// ledger is the record as its controller has it: each transaction is an event,
+// and the controller may die before it, after it, or find the disk full.
+type ledger struct{ c *control }
+
+// Epoch is the record's.
+func (l ledger) Epoch() int64 { return l.c.db.Epoch() }
+
+// Read is the record's. Who of those that share a reading begins it is chance,
+// so that it has no name.
+func (l ledger) Read(ctx context.Context, f func(*db.Tx) error) error {
+	if err := l.c.turn(ctx, "reads"); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "read the record")
+	}
+	return l.c.db.Read(ctx, f)
+}
+
+// Write is the record's.
+func (l ledger) Write(ctx context.Context, f func(*db.Tx) error) error {
+	w := l.c.w
+	if err := l.c.turn(ctx, "writes for "+label(ctx)); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "write to the record")
+	}
+	switch {
+	case w.dies(l.c.program):
+		w.note(l.c.name, "is killed before the write")
+		l.c.die()
+		return fault.Wrap(fault.Unavailable, errDead, "write to the record")
+	case w.chance(0.005):
+		w.note(l.c.name, "has a full disk")
+		return fault.New(fault.Unavailable, "write to the record: no space left on device")
+	}
+	err := l.strictly(ctx, f)
+	if w.dies(l.c.program) {
+		w.note(l.c.name, "is killed after the write")
+		l.c.die()
+		return fault.Wrap(fault.Unavailable, errDead, "write to the record")
+	}
+	return err
+}
+
+// strictly is a write, held against the law that nothing is issued while a
+// node stands against the record.
+func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
+	var against, before, after int64
+	count := func(into *int64, query string) func(*db.Tx) error {
+		return func(tx *db.Tx) (err error) {
+			*into, _, err = db.One(tx, db.Number, query)
+			return err
+		}
+	}
+	const issued, findings = `SELECT count(*) FROM ledger`, `SELECT count(*) FROM node WHERE finding <> '' AND removed_at = 0`
+	l.c.w.must(errors.Join(l.c.db.Read(l.c.w.ctx, count(&against, findings)), l.c.db.Read(l.c.w.ctx, count(&before, issued))))
+	if err := l.c.db.Write(ctx, f); err != nil {
+		return err
+	}
+	l.c.w.must(l.c.db.Read(l.c.w.ctx, count(&after, issued)))
+	if against > 0 && after > before {
+		l.c.w.find(invariant.I5, l.c.name, "it issues something while a node stands against its record")
+	}
+	return nil
+}
+
+// wire is the broker as the controller has it.
+type wire struct{ c *control }
+
+// Serve is the broker's.
+func (b wire) Serve(pattern string, handle bus.Handler) error {
+	verb := link.Verb(pattern[:len(pattern)-2]) // without the ".*"
+	b.c.handlers[verb] = handle
+	return nil
+}
+
+// Publish is the broker's.
+func (b wire) Publish(ctx context.Context, subject string, data []byte) error {
+	verb, id, err := link.From(subject)
+	if err != nil {
+		return err
+	}
+	if err := b.c.turn(ctx, "publishes "+subject); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "publish")
+	}
+	w := b.c.w
+	if w.chance(0.03) {
+		return fault.New(fault.Unavailable, "the broker does not take it")
+	}
+	w.push(b.c, letter{verb, id, data})
+	if w.chance(0.02) { // it has gone out, and nobody knows
+		return fault.New(fault.Unavailable, "the broker did not say that it has it")
+	}
+	return nil
+}
+
+// door is who may use the broker.
+type door struct{}
+
+// UserJWT is nothing that anybody looks at here.
+func (door) UserJWT(link.Side, string, string) (string, error) { return "jwt", nil }
+
+// Revoke is nothing that anybody looks at here.
+func (door) Revoke(link.Side, string) error { return nil }
+
+// call makes a call of the API as an event like any other.
+func call[In, Out any](c *control, row api.Call[In, Out], in In, then func(Out, error)) {
+	c.goes(func(ctx context.Context) {
+		out, err := api.Do(labelled(ctx, "the call "+row.Row.Name), c.client, row, in)
+		then(out, err)
+	})
+}
+
+// now makes a call of the API and lets the world go on until it is answered; it
+// is for the driver itself.
+func now[In, Out any](c *control, row api.Call[In, Out], in In) (out Out, err error) {
+	done := make(chan struct{})
+	call(c, row, in, func(o Out, e error) {
+		out, err = o, e
+		close(done)
+	})
+	was := c.w.nested
+	c.w.nested = true
+	defer func() { c.w.nested = was }()
+	for !c.w.stop {
+		c.w.step(time.Now().Add(time.Minute))
+		synctest.Wait()
+		select {
+		case <-done:
+			return out, err
+		default:
+		}
+	}
+	return out, errDead
+}
+
+// backup copies a record as it is on the disk.
+func (w *world) backup(record string) string {
+	w.copies++
+	to := filepath.Join(w.dir, fmt.Sprintf("copy%d.db", w.copies))
+	w.copyRecord(record, to)
+	return to
+}
+
+func (w *world) copyRecord(from, to string) {
+	for _, end := range []string{"-wal", "-shm"} {
+		if err := os.Remove(to + end); err != nil && !os.IsNotExist(err) {
+			w.must(err)
+		}
+	}
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(from + end)
+		if os.IsNotExist(err) {
+			continue
+		}
+		w.must(err)
+		w.must(os.WriteFile(to+end, b, 0o600))
+	}
+}
+
+// logger is a program's log: in the trace where everything is shown.
+func (w *world) logger(p *program) *slog.Logger {
+	if !*verbose {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(logs{w, p.name}, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
+
+type logs struct {
+	w    *world
+	name string
+}
+
+func (l logs) Write(b []byte) (int, error) {
+	l.w.aside(l.name, string(b))
+	return len(b), nil
+}

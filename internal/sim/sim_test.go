@@ -1,0 +1,89 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var (
+	seedFlag = flag.Uint64("seed", 0, "the one seed to play; 0 for many")
+	first    = flag.Uint64("first", 1, "the first of the seeds")
+	seeds    = flag.Uint64("seeds", 24, "how many seeds to play, one after the other; 0 for all until -for is over")
+	lasts    = flag.Duration("for", 0, "how long to go on with new seeds; 0 for as many as -seeds says")
+	side     = flag.Int("side", 1, "how many seeds at once")
+	trace    = flag.Bool("trace", false, "show everything that happens")
+	goOn     = flag.Bool("keep", false, "go on after a seed that fails")
+	verbose  = flag.Bool("log", false, "show what the programs log as well")
+)
+
+// Whatever is lost, doubled, reordered, killed or lied about: the invariants
+// hold all the time, and when it stops everything comes out right.
+func TestSim(t *testing.T) {
+	t.Parallel()
+	if *seedFlag != 0 {
+		one(t, *seedFlag)
+		return
+	}
+	began := time.Now()
+	next := *first
+	var mu sync.Mutex // guards next and steps
+	steps := 0
+	var group sync.WaitGroup
+	for range *side {
+		group.Go(func() {
+			for {
+				mu.Lock()
+				seed := next
+				over := *seeds > 0 && seed >= *first+*seeds || *lasts > 0 && time.Since(began) > *lasts || !*goOn && t.Failed()
+				next++
+				mu.Unlock()
+				if over {
+					return
+				}
+				r := play(t, seed)
+				tell(t, r)
+				mu.Lock()
+				steps += r.steps
+				mu.Unlock()
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("%d seeds from %d, %d events, %s", next-*first-uint64(*side), *first, steps, time.Since(began).Round(time.Millisecond))
+}
+
+func one(t *testing.T, seed uint64) {
+	t.Helper()
+	r := play(t, seed)
+	if *trace || *verbose {
+		fmt.Fprintln(os.Stderr, strings.Join(r.trace, "\n"))
+	}
+	t.Logf("seed %d: %d events in %s, trace %016x", seed, r.steps, r.took.Round(time.Second), r.hash)
+	tell(t, r)
+}
+
+func tell(t *testing.T, r result) {
+	t.Helper()
+	if len(r.findings) > 0 {
+		t.Errorf("seed %d: %s\nplay it again: go test ./internal/sim -run 'TestSim$' -seed=%d -trace", r.seed, strings.Join(r.findings, "\n"), r.seed)
+	}
+}
+
+// One seed and one commit are one trace, so that a failing seed can be looked at.
+func TestSameSeedSameTrace(t *testing.T) {
+	t.Parallel()
+	if *seedFlag != 0 {
+		t.Skip("one seed is played")
+	}
+	for seed := uint64(1); seed <= 3; seed++ {
+		a, b := play(t, seed), play(t, seed)
+		if a.hash != b.hash || a.steps != b.steps {
+			t.Errorf("seed %d: %d events and trace %016x, and then %d and %016x", seed, a.steps, a.hash, b.steps, b.hash)
+		}
+	}
+}
