@@ -111,8 +111,8 @@ func (c *Controller) holds(ctx context.Context, module string, b artifact.Build)
 	for _, p := range b.Where.Archives {
 		blobs[p.Index], blobs[p.Blob] = p.IndexSize, p.Size
 	}
-	for digest, size := range blobs {
-		if has, err := c.pull.HasBlob(ctx, module, digest, size); err != nil || !has {
+	for _, digest := range slices.Sorted(maps.Keys(blobs)) {
+		if has, err := c.pull.HasBlob(ctx, module, digest, blobs[digest]); err != nil || !has {
 			return false, err
 		}
 	}

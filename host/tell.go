@@ -43,7 +43,7 @@ func (r *runner) goOnAbove(heard int64) error {
 	if l.Report.Sequence, err = r.counter.Next(); err != nil {
 		return err
 	}
-	if err := r.folder.SaveLatest(keep.Latest{Report: l.Report}); err != nil {
+	if err := r.saveLatest(keep.Latest{Report: l.Report, Says: l.Says}); err != nil {
 		return err
 	}
 	r.untold = &l.Report

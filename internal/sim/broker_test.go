@@ -66,9 +66,6 @@ func (p *program) ask(ctx context.Context, subject string, data []byte) ([]byte,
 		return nil, fault.Wrap(fault.Unavailable, errDead, "ask")
 	}
 	l := letter{verb, id, slices.Clone(data)}
-	if verb == link.VerbReport {
-		p.w.spoken(l)
-	}
 	back := make(chan answered, 4)
 	e := &event{actor: p.name, what: fmt.Sprintf("asks %s %s", verb, id), of: p, do: func(w *world, e *event) { w.carry(e, l, back) }}
 	p.w.queue.post(e)
@@ -85,6 +82,9 @@ func (p *program) ask(ctx context.Context, subject string, data []byte) ([]byte,
 // carry decides what becomes of a question: it is taken in by the broker now,
 // and arrives later, once, twice or never.
 func (w *world) carry(e *event, l letter, back chan answered) {
+	if l.verb == link.VerbReport {
+		w.node(l.id).judge(l.data)
+	}
 	switch {
 	case e.of.cut && w.chance(0.5):
 		w.note(e.actor, "%s: no connection", e.what)

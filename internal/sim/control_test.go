@@ -106,10 +106,18 @@ type ledger struct{ c *control }
 // Epoch is the record's.
 func (l ledger) Epoch() int64 { return l.c.db.Epoch() }
 
-// Read is the record's. Who of those that share a reading begins it is chance,
-// so that it has no name.
+// on is for whom the record is used. Who of those that share a reading or a
+// commit begins it is chance, so that it has no name: it ends with nobody.
+func on(ctx context.Context) string {
+	if ctx.Done() == nil {
+		return "all"
+	}
+	return label(ctx)
+}
+
+// Read is the record's.
 func (l ledger) Read(ctx context.Context, f func(*db.Tx) error) error {
-	if err := l.c.turn(ctx, "reads"); err != nil {
+	if err := l.c.turn(ctx, "reads for "+on(ctx)); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "read the record")
 	}
 	return l.c.db.Read(ctx, f)
@@ -118,7 +126,7 @@ func (l ledger) Read(ctx context.Context, f func(*db.Tx) error) error {
 // Write is the record's.
 func (l ledger) Write(ctx context.Context, f func(*db.Tx) error) error {
 	w := l.c.w
-	if err := l.c.turn(ctx, "writes for "+label(ctx)); err != nil {
+	if err := l.c.turn(ctx, "writes for "+on(ctx)); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "write to the record")
 	}
 	switch {

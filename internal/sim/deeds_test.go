@@ -191,7 +191,7 @@ func (w *world) restore() {
 	w.holder = w.heldBy(w.record)
 	w.mixed, w.acks = true, nil
 	for _, n := range w.nodes {
-		n.excused = n.last
+		n.excused = n.most
 	}
 	w.later(w.pause(), w.serveAgain)
 }
@@ -257,9 +257,10 @@ func (w *world) restoreNode(n *node) {
 		return
 	}
 	n.stop()
+	n.untouched()
 	w.copyTree(n.snapshot, n.root)
 	n.forgetDisk()
-	n.last, n.restored = 0, true
+	n.restored = true
 	n.foreign = map[string]string{}
 	n.observe()
 	w.later(w.pause(), n.start)
@@ -321,9 +322,18 @@ func (w *world) brokerBends() {
 	w.while(90, func() { w.office.byzantine = 0 })
 }
 
+// untouched remembers the disk before somebody else changes it, apart from what
+// its host has done before and will do after.
+func (n *node) untouched() {
+	time.Sleep(apart)
+	n.remember()
+	time.Sleep(apart)
+}
+
 // drift is somebody with an editor, or with rm.
 func (w *world) drift() {
 	n := w.someNode()
+	n.untouched()
 	for _, m := range []string{site, motd} {
 		for _, path := range sorted(w.paths[m]) {
 			if n.read(path) == "" || w.rng.IntN(3) > 0 || n.foreign[path] != "" {

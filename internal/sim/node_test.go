@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -34,16 +35,14 @@ type node struct {
 	changed chan struct{}
 
 	history  []invariant.Accepted
-	last     int64             // the sequence of the last report that was seen on its disk
-	most     int64             // the highest that there ever was
-	began    int64             // and its times
-	ended    int64
+	most     int64             // the highest sequence of its reports
+	looks    []look            // its disk before each pass, and before anybody else changed it
 	files    map[string]string // the state files as they were last seen
 	foreign  map[string]string // what somebody else has put there
 	touched  map[string]bool   // what somebody else has changed
 	proven   map[declaration.Module]bool
 	whole    map[declaration.Tuple]bool // declarations that it has read back as a whole
-	said     map[string]bool            // reports that its key has signed, as they left it
+	said     map[string]bool            // reports that its key has signed
 	restored bool                       // its disk is older than what the record knows of it
 	excused  int64                      // reports up to this were committed in another record
 	snapshot string
@@ -185,18 +184,9 @@ func (n *node) folder(read func(*keep.Folder)) {
 
 // observe looks at what has become durable on the node since the last step.
 func (n *node) observe() {
-	accepted, latest := n.state("accepted"), n.state("report")
-	if !accepted && !latest {
-		return
+	if n.state("accepted") {
+		n.folder(n.observeAccepted)
 	}
-	n.folder(func(f *keep.Folder) {
-		if accepted {
-			n.observeAccepted(f)
-		}
-		if latest {
-			n.observeReport(f)
-		}
-	})
 }
 
 func (n *node) observeAccepted(f *keep.Folder) {
@@ -220,25 +210,53 @@ func (n *node) observeAccepted(f *keep.Folder) {
 	n.history = append(n.history, invariant.Accepted{Tuple: t, Signed: wrong == nil})
 }
 
-// observeReport holds a new report against the disk, which nobody has touched
-// since it was made: a host asks before it begins the next pass.
-func (n *node) observeReport(f *keep.Folder) {
-	l, err := f.Latest()
+// look is what the paths of all modules held at one moment.
+type look struct {
+	at   time.Time
+	held map[string]string
+}
+
+// remember keeps how the disk is now: whatever was read back since the last look
+// was read back from this.
+func (n *node) remember() look {
+	l := look{time.Now(), map[string]string{}}
+	for _, paths := range n.w.paths {
+		for path := range paths {
+			if text := n.read(path); text != "" && n.foreign[path] == "" {
+				l.held[path] = text
+			}
+		}
+	}
+	n.looks = append(n.looks, l)
+	return l
+}
+
+// when is the disk as it was when a pass ended: as it was before anything came
+// after it, or as it is.
+func (n *node) when(ended time.Time) look {
+	for _, l := range n.looks {
+		if !l.at.Before(ended) {
+			return l
+		}
+	}
+	return n.remember()
+}
+
+// judge holds a report that leaves the node against the disk that it was made of.
+func (n *node) judge(data []byte) {
+	e, err := link.DecodeEnvelope(data)
 	n.w.must(err)
-	r := l.Report
-	if r.Sequence <= n.last {
+	if n.said[string(e.Payload)] {
 		return
 	}
-	again := r.Began == n.began && r.Ended == n.ended // the same report with another number
-	n.last, n.began, n.ended = r.Sequence, r.Began, r.Ended
-	n.most = max(n.most, n.last)
-	if again {
-		return
-	}
-	applied := report.AppliedModules(r)
+	n.said[string(e.Payload)] = true
+	r, err := report.Decode(e.Payload)
+	n.w.must(err)
+	n.most = max(n.most, r.Sequence)
+	was, applied := n.when(time.UnixMilli(r.Ended)), report.AppliedModules(r)
 	n.w.note(n.name, "reports %d: %s %d/%d, %d of %d applied", r.Sequence, r.Outcome, r.Accepted.Epoch, r.Accepted.Generation, len(applied), len(r.Modules))
 	for _, m := range applied {
-		if why := n.lacks(m); why != "" {
+		if why := n.lacks(m, was); why != "" {
 			n.w.find(invariant.I2, n.name, "report %d says that %s %s is applied, and %s", r.Sequence, m.Module, m.Content.Short(), why)
 			continue
 		}
@@ -246,39 +264,36 @@ func (n *node) observeReport(f *keep.Folder) {
 	}
 	if r.Outcome == report.OutcomeApplied && r.Applied == r.Accepted && len(applied) == len(r.Modules) {
 		n.whole[r.Accepted] = true
-		n.left(r)
+		n.left(r, was)
 	}
 }
 
-// lacks is what is wanting on the disk for the module to be applied, or empty.
-func (n *node) lacks(m declaration.Module) string {
+// lacks is what was wanting on the disk for the module to be applied, or empty.
+func (n *node) lacks(m declaration.Module, was look) string {
 	c := n.w.content[m.Content]
 	if c == nil {
 		return "nobody has published that"
 	}
 	for path, want := range c.on {
-		if got := n.read(path); got != want {
-			return fmt.Sprintf("%s holds %q, want %q", path, got, want)
+		if got := was.held[path]; got != want {
+			return fmt.Sprintf("%s held %q, want %q", path, got, want)
 		}
 	}
 	for path := range n.w.paths[m.Module] {
-		if _, wanted := c.on[path]; !wanted && n.foreign[path] == "" && n.read(path) != "" {
-			return fmt.Sprintf("%s of another edition is still there", path)
+		if _, wanted := c.on[path]; !wanted && was.held[path] != "" {
+			return fmt.Sprintf("%s of another edition was still there", path)
 		}
 	}
 	return ""
 }
 
-// left looks for what is on the disk of modules that the whole report does not name.
-func (n *node) left(r report.Report) {
+// left looks for what was on the disk of modules that the whole report does not name.
+func (n *node) left(r report.Report, was look) {
 	for module, paths := range n.w.paths {
-		named := false
-		for _, m := range r.Modules {
-			named = named || m.Module == module
-		}
+		named := slices.ContainsFunc(r.Modules, func(m declaration.Module) bool { return m.Module == module })
 		for path := range paths {
-			if !named && n.foreign[path] == "" && n.read(path) != "" {
-				n.w.find(invariant.I2, n.name, "report %d says that all is applied, and %s is still there", r.Sequence, path)
+			if !named && was.held[path] != "" {
+				n.w.find(invariant.I2, n.name, "report %d says that all is applied, and %s was still there", r.Sequence, path)
 			}
 		}
 	}
@@ -320,14 +335,4 @@ func (w *world) copyTree(from, to string) {
 		}
 		return os.WriteFile(dest, b, info.Mode().Perm())
 	}))
-}
-
-// spoken notes a report as it leaves its node, signed.
-func (w *world) spoken(l letter) {
-	n := w.node(l.id)
-	e, err := link.DecodeEnvelope(l.data)
-	if n == nil || err != nil {
-		return
-	}
-	n.said[string(e.Payload)] = true
 }

@@ -12,16 +12,17 @@ import (
 
 // program is one life of one of the programs, from its start to its death.
 type program struct {
-	w    *world
-	name string
-	life int // how many came before it
-	ctx  context.Context
-	kill context.CancelFunc
-	end  chan struct{} // closed at its death
-	dead atomic.Bool
-	runs sync.WaitGroup
-	why  error // what ended it, where it ended by itself
-	cut  bool  // the network between it and the broker is down
+	w     *world
+	name  string
+	life  int // how many came before it
+	ctx   context.Context
+	kill  context.CancelFunc
+	end   chan struct{} // closed at its death
+	dead  atomic.Bool
+	runs  sync.WaitGroup
+	why   error // what ended it, where it ended by itself
+	asked atomic.Uint64
+	cut   bool // the network between it and the broker is down
 }
 
 // begin makes a new life.
@@ -49,18 +50,19 @@ func (p *program) die() {
 	}
 }
 
-// random is a number below n that depends on the seed, the program and the
-// moment, and not on which of its goroutines asks first.
+// random is a number below n that depends on the seed, the program, the moment
+// and how often it has asked.
 func (p *program) random(n int64) int64 {
 	if n <= 0 {
 		return 0
 	}
 	h := fnv.New64a()
-	var b [32]byte
+	var b [40]byte
 	binary.LittleEndian.PutUint64(b[:], p.w.seed)
 	binary.LittleEndian.PutUint64(b[8:], uint64(time.Now().UnixNano()))
 	binary.LittleEndian.PutUint64(b[16:], uint64(p.life))
 	binary.LittleEndian.PutUint64(b[24:], uint64(n))
+	binary.LittleEndian.PutUint64(b[32:], p.asked.Add(1))
 	_, _ = h.Write(b[:])
 	_, _ = h.Write([]byte(p.name))
 	x := h.Sum64()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"time"
 
 	"noxmesh/delivery/build"
 	"noxmesh/document"
@@ -66,13 +67,28 @@ func (s shelf) HasBlob(ctx context.Context, _ string, d document.Digest, size in
 	return ok && int64(len(b)) == size, nil
 }
 
-// At is the host's way to it. It is asked before each pass.
+// At is the host's way to it. It is asked before each pass, which begins a
+// moment later: so there is always a look at the disk between two passes.
 func (s shelf) At(string) (host.Blobs, error) {
-	if err := s.p.turn(s.p.ctx, "begins a pass"); err != nil {
+	may := make(chan struct{})
+	e := &event{actor: s.p.name, what: "begins a pass", of: s.p, do: func(w *world, e *event) {
+		for _, n := range w.nodes {
+			if n.run == s.p {
+				n.remember()
+			}
+		}
+		w.note(e.actor, "%s", e.what)
+		close(may)
+	}}
+	if err := s.p.await(s.p.ctx, e, may); err != nil {
 		return nil, err
 	}
+	time.Sleep(apart)
 	return s, nil
 }
+
+// apart lies between two changes of one disk, so that times tell them apart.
+const apart = 2 * time.Millisecond
 
 // bytes are what the registry gives for a blob: mostly its bytes.
 func (s shelf) bytes(ctx context.Context, d document.Digest, what string) ([]byte, error) {

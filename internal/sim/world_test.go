@@ -147,6 +147,7 @@ func (w *world) dies(p *program) bool { return !p.dead.Load() && w.chance(0.004)
 // note is one line of the trace.
 func (w *world) note(actor, format string, args ...any) {
 	line := fmt.Sprintf("%9.3f %-10s %s", time.Since(w.began).Seconds(), actor, fmt.Sprintf(format, args...))
+	line = strings.ReplaceAll(line, w.dir, "") // its name is another in each run
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", w.hash, line)
 	w.hash = h.Sum64()
