@@ -40,10 +40,10 @@ func (c *Controller) answerNodeAdd(ctx context.Context, who api.Who, in api.Node
 				return inventorystore.AddNode(tx, inventorystore.NewNode{ID: id, Name: in.Node, By: who.Name, At: now})
 			case err != nil:
 				return err
-			case !n.JoinedAt.IsZero():
+			case !n.JoinedAt.IsZero() && n.Twins == "":
 				return fault.New(fault.Conflict, "node %q has joined", in.Node).With("mesh node remove %s first, if another machine is to have the name", in.Node)
 			}
-			row.Target = n.ID // added before and never joined: one more token for it
+			row.Target = n.ID // it has never joined, or has to join anew: one more token for it
 			return nil
 		})
 }
@@ -70,7 +70,7 @@ func (c *Controller) answerNodes(ctx context.Context, _ api.Who, _ api.Nothing) 
 	out := api.NodesOut{Nodes: []api.NodeOut{}}
 	err := c.with(ctx, func(v *view) error {
 		for _, n := range v.inOrder() {
-			one, err := nodeOut(v, n)
+			one, err := c.nodeOut(v, n)
 			if err != nil {
 				return err
 			}
@@ -81,8 +81,8 @@ func (c *Controller) answerNodes(ctx context.Context, _ api.Who, _ api.Nothing) 
 	return out, err
 }
 
-func nodeOut(v *view, n *nodeView) (api.NodeOut, error) {
-	s, err := nodeStatus(v, n)
+func (c *Controller) nodeOut(v *view, n *nodeView) (api.NodeOut, error) {
+	s, err := c.nodeStatus(v, n)
 	return api.NodeOut{Node: s, AddedAt: n.AddedAt, JoinedAt: n.JoinedAt}, err
 }
 
@@ -93,7 +93,7 @@ func (c *Controller) answerNode(ctx context.Context, _ api.Who, in api.NodeIn) (
 		if err != nil {
 			return err
 		}
-		if out.NodeOut, err = nodeOut(v, n); err == nil {
+		if out.NodeOut, err = c.nodeOut(v, n); err == nil {
 			showNode(n, &out)
 		}
 		return err
@@ -134,6 +134,7 @@ func (c *Controller) answerNodeRemove(ctx context.Context, _ api.Who, in api.Nod
 		return api.Nothing{}, err
 	}
 	c.outbox.forget(n.ID)
+	c.conduct.forget(n.ID)
 	if n.Nats == "" {
 		return api.Nothing{}, nil
 	}
@@ -171,12 +172,13 @@ func (c *Controller) answerUnassign(ctx context.Context, _ api.Who, in api.Unass
 
 func (c *Controller) changeAssignment(ctx context.Context, node, module string, change func(*db.Tx, inventory.Node) error) (api.AssignOut, error) {
 	var n inventory.Node
+	var had []string
 	err := c.with(ctx, func(v *view) error {
 		is, err := v.node(node)
 		if err != nil {
 			return err
 		}
-		n = is.Node
+		n, had = is.Node, is.belong
 		_, err = v.module(module)
 		return err
 	})
@@ -195,9 +197,10 @@ func (c *Controller) changeAssignment(ctx context.Context, node, module string, 
 		return err
 	})
 	c.declares.Nudge(n.ID)
-	c.builds.Nudge(module)
-	for _, m := range out.Modules {
-		c.builds.Nudge(m)
+	for _, m := range slices.Concat(had, out.Modules) { // where one is new or has left, its module is to be compared
+		if slices.Contains(had, m) != slices.Contains(out.Modules, m) {
+			c.builds.Nudge(m)
+		}
 	}
 	return out, err
 }
@@ -281,8 +284,10 @@ func (c *Controller) answerLoginAdd(ctx context.Context, _ api.Who, in api.Login
 func (c *Controller) answerJoin(ctx context.Context, _ api.Who, in api.JoinIn) (api.JoinOut, error) {
 	secret, now := identity.NewSecret(), clock.Now()
 	var t identitystore.TokenRow
+	revoked := ""
 	err := c.write(ctx, func(tx *db.Tx) (err error) {
 		again := false
+		revoked = ""
 		if t, again, err = useToken(tx, in, now); err != nil {
 			return err
 		}
@@ -292,10 +297,21 @@ func (c *Controller) answerJoin(ctx context.Context, _ api.Who, in api.JoinIn) (
 		if t.Kind == identity.KindBuilder {
 			return identitystore.AddBuilder(tx, identitystore.BuilderRow{ID: t.Target, Name: t.Name, Sign: in.Sign, Nats: in.Nats, Version: in.Version, AddedAt: now})
 		}
+		was, err := inventorystore.Node(tx, t.Target)
+		if err != nil {
+			return err
+		}
+		revoked = was.Nats
 		return inventorystore.JoinNode(tx, inventorystore.Joining{ID: t.Target, Sign: in.Sign, Nats: in.Nats, Seal: in.Seal, Host: in.Version, Speaks: in.Speaks, At: now})
 	})
 	if err != nil {
 		return api.JoinOut{}, err
+	}
+	if revoked != "" && revoked != in.Nats {
+		if err := c.broker.Revoke(link.Nodes, revoked); err != nil {
+			return api.JoinOut{}, err
+		}
+		c.conduct.forget(t.Target)
 	}
 	side, ok := t.Kind.Side()
 	if !ok {

@@ -53,7 +53,7 @@ func (c *Controller) fillStatus(v *view, in api.StatusIn, out *api.StatusOut) er
 		nodes = []*nodeView{n}
 	}
 	for _, n := range nodes {
-		one, err := nodeStatus(v, n)
+		one, err := c.nodeStatus(v, n)
 		if err != nil {
 			return err
 		}
@@ -120,13 +120,14 @@ func (c *Controller) moduleStatus(v *view, m deliverystore.ModuleRow, all status
 	return status.OfModule(f, now)
 }
 
-func nodeStatus(v *view, n *nodeView) (status.Node, error) {
+func (c *Controller) nodeStatus(v *view, n *nodeView) (status.Node, error) {
 	w, err := v.inShort(n)
 	if err != nil {
 		return status.Node{}, err
 	}
 	return status.OfNode(status.NodeFacts{
 		Node: n.Node, Wanted: w.of(n.Node), NotWorkedOut: n.dated(slices.Concat(w.held, w.leftOut)...), Modules: w.wanted,
+		Ignored: c.conduct.ignored(n.ID),
 	}), nil
 }
 

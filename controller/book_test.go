@@ -49,14 +49,14 @@ func TestTheBookIsTheRecord(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {
 			t, d, step := rt, shared, 0
 			if tries++; tries > 1 {
-				if onPostgres || tries > 30 {
+				if onPostgres || tries > 8 {
 					return // a record for each try takes too long
 				}
 				d = fresh(rt)
 				defer d.Close()
 			}
 			c := bare(d)
-			for range rapid.IntRange(1, 150).Draw(t, "writes") {
+			for range rapid.IntRange(20, 100).Draw(t, "writes") {
 				step++
 				at := time.UnixMilli(1_700_000_000_000 + int64(step)*1000).UTC()
 				for range rapid.IntRange(1, 3).Draw(t, "in one") {
@@ -87,7 +87,9 @@ func TestTheBookSeesWhatOthersWrite(t *testing.T) {
 		c := bare(mine)
 		add := func(d *db.DB, name string) {
 			t.Helper()
-			dbtest.Write(t, d, func(tx *db.Tx) error { return deliverystore.AddModule(tx, mesh.Module{Name: name, Repository: "r"}, "me", time.Now()) })
+			dbtest.Write(t, d, func(tx *db.Tx) error {
+				return deliverystore.AddModule(tx, mesh.Module{Name: name, Repository: "r"}, "me", time.Now())
+			})
 		}
 		want := func(names ...string) {
 			t.Helper()

@@ -45,6 +45,7 @@ type Controller struct {
 
 	book     *book
 	small    *small
+	conduct  *conduct
 	outbox   outbox
 	heard    heard
 	looked   sync.Map // module: time of the last look
@@ -58,7 +59,7 @@ type Controller struct {
 // newController is a controller that stands on nothing yet.
 func newController(cfg Config) *Controller {
 	c := &Controller{
-		cfg: cfg, log: cfg.Log, book: newBook(), work: newBell(), receipts: newBell(),
+		cfg: cfg, log: cfg.Log, book: newBook(), conduct: newConduct(clock.Now()), work: newBell(), receipts: newBell(),
 		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]bool{}}, hooks: newHooks(),
 	}
 	c.small = newSmall(c.write)

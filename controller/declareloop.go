@@ -172,6 +172,8 @@ func (c *Controller) workOut(ctx context.Context, l looked) (message, error) {
 	switch {
 	case l.recovering != "":
 		return c.outbox.put(n.ID, message{tuple: n.Wanted, why: "nothing is declared: " + l.recovering}), nil
+	case n.Twins != "":
+		return c.outbox.put(n.ID, message{tuple: n.Wanted, why: n.Twins}), nil
 	case len(l.short.held) > 0:
 		held := l.short.held[0]
 		return c.outbox.put(n.ID, message{tuple: n.Wanted, why: held.Module + " cannot be worked out: " + held.Why}), nil

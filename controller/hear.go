@@ -70,6 +70,10 @@ func (c *Controller) nodeNow(ctx context.Context, name string) (n inventory.Node
 
 // hello hears a host's sign of life and answers it: current, or the declaration.
 func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
+	now := clock.Now()
+	if err := c.conduct.may(m.From, link.VerbHello, now); err != nil {
+		return nil, err
+	}
 	n, payload, err := c.open(ctx, m, link.TypeHello)
 	if err != nil {
 		return nil, c.refuse(m, err)
@@ -81,7 +85,10 @@ func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
 	if h.Node != n.ID || h.Mesh != c.mesh {
 		return nil, c.refuse(m, fault.New(fault.Denied, "a hello of node %q in mesh %q", h.Node, h.Mesh))
 	}
-	now := clock.Now()
+	twins := c.conduct.hello(n.ID, h, n.Counter, document.Sum(payload), now)
+	if err := c.quarantine(ctx, &n, twins); err != nil {
+		return nil, err
+	}
 	err = c.hear(ctx, &n, h, now)
 	if errors.Is(err, errHeard) {
 		return c.seal(link.TypeHelloAnswer, link.HelloAnswer{
@@ -103,14 +110,28 @@ func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
 // errHeard is that a hello is not newer than one that was heard: it came twice or
 // late, or its node's disk was put back to what it had been. Whoever has the
 // node's key learns above which number it is heard again, and nobody anything else.
-var errHeard = errors.New("a newer hello has been heard")
+var errHeard = fault.New(fault.Conflict, "a newer hello has been heard")
+
+// quarantine records that two machines say that they are this node.
+func (c *Controller) quarantine(ctx context.Context, n *inventory.Node, twins string) error {
+	if twins == "" || n.Twins != "" {
+		return nil
+	}
+	err := c.small.write(ctx, func(tx *db.Tx) error { return inventorystore.SetTwins(tx, n.ID, twins) })
+	if err == nil {
+		c.log.Warn("a node is quarantined", "node", n.Name, "why", twins)
+		c.declares.Nudge(n.ID)
+	}
+	return err
+}
 
 // hear records what a hello says, and its receipt. A tuple that the ledger
 // never issued is a finding, and overwrites nothing.
 func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, now time.Time) error {
-	err := c.small.write(ctx, func(tx *db.Tx) error {
+	before := false
+	err := c.small.write(ctx, func(tx *db.Tx) (err error) {
 		h := h
-		before, err := late(tx, h)
+		before, err = late(tx, h)
 		if err != nil {
 			return err
 		}
@@ -136,6 +157,9 @@ func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, 
 		*n, err = mustRead(tx, n.ID)
 		return err
 	})
+	if before && err == nil {
+		c.conduct.late(n.ID, refusedTuple(h))
+	}
 	if err == nil {
 		if m, ok := c.outbox.of(n.ID); ok && (m.tuple == h.Accepted || n.HasRefused(m.tuple)) {
 			c.outbox.received(n.ID)
@@ -242,6 +266,8 @@ func (c *Controller) answerHello(ctx context.Context, n inventory.Node, h link.H
 		return a, err
 	}
 	switch {
+	case n.Twins != "":
+		a.Why = n.Twins
 	case n.Finding != "":
 		a.Why = n.Finding
 	case n.HasRefused(m.tuple):
@@ -275,6 +301,10 @@ func (c *Controller) message(ctx context.Context, n inventory.Node) (message, er
 
 // report stores what a node read back. Its receipt means that it is committed.
 func (c *Controller) report(ctx context.Context, m bus.Message) ([]byte, error) {
+	now := clock.Now()
+	if err := c.conduct.may(m.From, link.VerbReport, now); err != nil {
+		return nil, err
+	}
 	n, payload, err := c.open(ctx, m, link.TypeReport)
 	if err != nil {
 		return nil, c.refuse(m, err)
@@ -286,7 +316,6 @@ func (c *Controller) report(ctx context.Context, m bus.Message) ([]byte, error) 
 	if r.Node != n.ID || r.Mesh != c.mesh {
 		return nil, c.refuse(m, fault.New(fault.Denied, "a report of node %q in mesh %q", r.Node, r.Mesh))
 	}
-	now := clock.Now()
 	stored := false
 	err = c.small.write(ctx, func(tx *db.Tx) (err error) {
 		if stored, err = inventorystore.SaveReport(tx, r, m.Data, now); err != nil || !stored {
@@ -296,6 +325,9 @@ func (c *Controller) report(ctx context.Context, m bus.Message) ([]byte, error) 
 	})
 	if err != nil {
 		return nil, err
+	}
+	if !stored {
+		c.conduct.replayed(n.ID)
 	}
 	if stored {
 		c.log.Info("report", "node", n.Name, "cause", string(r.Cause), "outcome", string(r.Outcome), "generation", r.Applied.Generation)

@@ -85,8 +85,7 @@ func newView(meshID, registry, platform string) *view {
 	}
 }
 
-// byPolicy is who declares where no person does.
-const byPolicy = "policy auto"
+const byPolicy = delivery.ByPolicy
 
 // near is the modules that have a part in what this node should be, as it sees them.
 func (v *view) near(n *nodeView) ([]plan.Module, []string) {

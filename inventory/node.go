@@ -32,6 +32,7 @@ type Node struct {
 	Report   *report.Report    // the last one stored
 	ReportAt time.Time         // its arrival, by the controller's clock
 	Trouble  trouble.Trouble   // of its reports; the zero value where the last was clean
+	Twins    string            // why two machines are taken to say that they are it; until it joins anew, nothing is declared to it
 	Finding  string            // why nothing is declared to it: "accepted 7/43, which this record never issued"
 }
 

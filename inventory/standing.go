@@ -28,7 +28,7 @@ const (
 // against the record or that has refused just this, nothing would be sent.
 func BehindOf(n Node, wanted document.Digest) Behind {
 	switch {
-	case wanted == "", n.JoinedAt.IsZero(), n.Finding != "":
+	case wanted == "", n.JoinedAt.IsZero(), n.Finding != "", n.Twins != "":
 		return NotBehind
 	case n.Wanted.Digest == wanted && n.HasRefused(n.Wanted):
 		return NotBehind
@@ -50,7 +50,7 @@ const Patience = 10 * time.Second
 // when a push went out whose receipt has not come; zero for none.
 func Send(n Node, wanted declaration.Tuple, sent, now time.Time) bool {
 	switch {
-	case wanted == declaration.Tuple{}, n.Finding != "", n.LastSeen.IsZero():
+	case wanted == declaration.Tuple{}, n.Finding != "", n.Twins != "", n.LastSeen.IsZero():
 		return false
 	case !n.Accepted.Before(wanted), n.HasRefused(wanted):
 		return false

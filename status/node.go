@@ -1,6 +1,8 @@
 package status
 
 import (
+	"cmp"
+
 	"noxmesh/declaration"
 	"noxmesh/document"
 	"noxmesh/inventory"
@@ -14,6 +16,7 @@ type NodeFacts struct {
 	Wanted       document.Digest // of what the mesh would send now; empty where it wants nothing or cannot work it out
 	NotWorkedOut []plan.Reason
 	Modules      []string // that belong on it
+	Ignored      *Ignored
 }
 
 // The states of a node. What is wanted of it was declared to it: Applied when it
@@ -38,7 +41,7 @@ func NodeState(f NodeFacts) string {
 	if n.JoinedAt.IsZero() {
 		return NotJoined
 	}
-	if n.Finding != "" {
+	if n.Finding != "" || n.Twins != "" {
 		return Quarantined
 	}
 	if behind := inventory.BehindOf(n, f.Wanted); behind != inventory.NotBehind {
@@ -69,7 +72,7 @@ func OfNode(f NodeFacts) Node {
 	n := f.Node
 	out := Node{
 		Node: n.ID, Name: n.Name, State: NodeState(f), Behind: inventory.BehindOf(n, f.Wanted), Host: n.Host,
-		LastSeen: n.LastSeen, SentAt: n.Sent.At, ReportAt: n.ReportAt, Finding: n.Finding,
+		LastSeen: n.LastSeen, SentAt: n.Sent.At, ReportAt: n.ReportAt, Finding: cmp.Or(n.Twins, n.Finding), Ignored: f.Ignored,
 		Trouble: TroubleOf(n.Trouble), NotWorkedOut: len(f.NotWorkedOut), Modules: f.Modules,
 	}
 	for _, r := range f.NotWorkedOut {

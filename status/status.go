@@ -111,7 +111,16 @@ type Node struct {
 	Failing      []Failing        `json:"failing,omitempty"`
 	NotWorkedOut int              `json:"not_worked_out,omitempty"` // how many reasons mesh plan shows
 	Reasons      []plan.Reason    `json:"reasons,omitempty"`        // those of them that stand against a module, and do not just wait for somebody to declare it
+	Ignored      *Ignored         `json:"ignored,omitempty"`
 	Modules      []string         `json:"modules"`
+}
+
+// Ignored is how much of what a node said was ignored since the controller began.
+type Ignored struct {
+	Since    time.Time `json:"since"`
+	Excess   int64     `json:"excess,omitempty"`   // more than any honest host says
+	Replayed int64     `json:"replayed,omitempty"` // not newer than what had come
+	Late     int64     `json:"late,omitempty"`     // refusals of a declaration that it had gone beyond
 }
 
 // Failing is one resource that the last report says is not as declared.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"noxmesh/delivery"
 	"noxmesh/document"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
@@ -67,7 +68,35 @@ func Declare(tx *db.Tx, w DeclareWrite) (int64, error) {
 			return 0, err
 		}
 	}
-	return id, nil
+	return id, forget(tx, w.Module)
+}
+
+// writesKept is how many of a policy's declare-writes of a module are kept for
+// people to read; they are forgotten when there are twice as many. What still
+// decides something is kept beside them, see delivery.Forgettable.
+const writesKept = 128
+
+func forget(tx *db.Tx, module string) error {
+	n, _, err := db.One(tx, db.Number, `SELECT count(*) FROM declare_write WHERE module = $1`, module)
+	if err != nil || n < 2*writesKept || n%writesKept != 0 {
+		return err
+	}
+	rows, err := DeclareWrites(tx, module, 0)
+	if err != nil {
+		return err
+	}
+	writes := make([]delivery.Write, 0, len(rows))
+	for _, w := range rows {
+		writes = append(writes, delivery.Write{ID: w.ID, Build: w.Build, Nodes: w.Nodes, Policy: w.By == delivery.ByPolicy, At: w.At})
+	}
+	for _, id := range delivery.Forgettable(writes, writesKept) {
+		tx.Changed("declare_write", strconv.FormatInt(id, 10))
+		_, err := tx.Exec(`DELETE FROM declare_write WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM declared WHERE module = $2 AND write_id = $1)`, id, module)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func eligible(tx *db.Tx, w DeclareWrite) error {

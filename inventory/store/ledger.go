@@ -44,14 +44,41 @@ func Issue(tx *db.Tx, i Issuing) (declaration.Tuple, error) {
 	tx.Changed("node", i.Node)
 	_, err = tx.Exec(`INSERT INTO ledger (node, generation, epoch, digest, modules, at) VALUES ($1, $2, $3, $4, $5, $6)`,
 		i.Node, next.Generation, next.Epoch, string(next.Digest), modules, db.Millis(i.At))
-	return next, err
+	if err != nil || next.Generation%ledgerKept != 0 {
+		return next, err
+	}
+	return next, forget(tx, i.Node, next.Generation-ledgerKept)
 }
 
-// Issued reports whether exactly this was ever issued to the node.
+// ledgerKept is how many of the newest rows of a node's ledger are kept at
+// least, and half of how many there can be, beside those that its last hello
+// named and what it was last sent.
+const ledgerKept = 64
+
+func forget(tx *db.Tx, node string, upto int64) error {
+	_, err := tx.Exec(`DELETE FROM ledger WHERE node = $1 AND generation <= $2 AND generation NOT IN (
+		SELECT accepted_generation FROM node WHERE id = $1 UNION SELECT applied_generation FROM node WHERE id = $1
+		UNION SELECT sent_generation FROM node WHERE id = $1)`, node, upto)
+	return err
+}
+
+// Issued reports whether exactly this was ever issued to the node. Of one so old
+// that its row is forgotten, the place in the order is all that is known: every
+// generation below the newest was issued once, and nothing that comes so early
+// can take the place of what is wanted.
 func Issued(tx *db.Tx, node string, t declaration.Tuple) (bool, error) {
-	_, found, err := db.One(tx, db.Number, `SELECT at FROM ledger WHERE node = $1 AND generation = $2 AND epoch = $3 AND digest = $4`,
-		node, t.Generation, t.Epoch, string(t.Digest))
-	return found, err
+	if t.Generation < 1 {
+		return false, nil
+	}
+	next, found, err := db.One(tx, scanTuple, `SELECT epoch, generation, digest FROM ledger WHERE node = $1 AND generation >= $2
+		ORDER BY generation LIMIT 1`, node, t.Generation)
+	if err != nil || !found {
+		return false, err
+	}
+	if next.Generation == t.Generation {
+		return next == t, nil
+	}
+	return t.Epoch >= 1 && t.Epoch <= next.Epoch, nil
 }
 
 func scanTuple(r db.Row) (t declaration.Tuple, err error) {

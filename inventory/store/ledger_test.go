@@ -14,6 +14,7 @@ import (
 	"noxmesh/internal/db/dbtest"
 	"noxmesh/internal/fault"
 	inventorystore "noxmesh/inventory/store"
+	"noxmesh/link"
 )
 
 func TestTheLedgerInOneEpochAndTheNext(t *testing.T) {
@@ -139,6 +140,51 @@ func TestTheLedgerAgainstAModel(t *testing.T) {
 			if n.Sent.Tuple != sent || (len(issued) > 0 && n.Wanted != issued[len(issued)-1]) {
 				rt.Fatalf("sent %+v, want %+v; wanted %+v of %+v", n.Sent.Tuple, sent, n.Wanted, issued)
 			}
+		})
+	})
+}
+
+// The ledger of a node does not grow for ever, and an old word of a node is
+// still known for one of ours.
+func TestTheLedgerIsBounded(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		dbtest.Write(t, d, func(tx *db.Tx) error {
+			return inventorystore.AddNode(tx, inventorystore.NewNode{ID: n1, Name: "web", At: t0()})
+		})
+		var all []declaration.Tuple
+		for n := range 300 {
+			dbtest.Write(t, d, func(tx *db.Tx) error {
+				tuple, err := inventorystore.Issue(tx, inventorystore.Issuing{Node: n1, Digest: document.Sum([]byte(fmt.Sprint(n))), At: t0()})
+				all = append(all, tuple)
+				if err == nil && n == 9 { // it goes away with the tenth
+					_, err = inventorystore.Heard(tx, link.Hello{Node: n1, Counter: 1, Accepted: tuple}, t0())
+				}
+				return err
+			})
+		}
+		dbtest.Read(t, d, func(tx *db.Tx) error {
+			rows, err := db.All(tx, db.Number, `SELECT generation FROM ledger WHERE node = $1 ORDER BY generation`, n1)
+			if len(rows) > 2*64+1 || rows[0] != 10 {
+				t.Errorf("%d rows from %d", len(rows), rows[0])
+			}
+			for _, c := range []struct {
+				tuple declaration.Tuple
+				want  bool
+			}{
+				{all[299], true}, {all[9], true}, {all[0], true}, {all[150], true},
+				{declaration.Tuple{Epoch: 1, Generation: 301, Digest: all[0].Digest}, false},
+				{declaration.Tuple{Epoch: 1, Generation: 300, Digest: all[0].Digest}, false},
+				{declaration.Tuple{Epoch: 2, Generation: 300, Digest: all[299].Digest}, false},
+				{declaration.Tuple{Epoch: 1, Generation: 10, Digest: all[0].Digest}, false},
+				{declaration.Tuple{Epoch: 2, Generation: 5, Digest: all[4].Digest}, false},
+				{declaration.Tuple{}, false},
+			} {
+				if got, e := inventorystore.Issued(tx, n1, c.tuple); e != nil || got != c.want {
+					t.Errorf("%+v: %v, %v; want %v", c.tuple, got, e, c.want)
+				}
+			}
+			return err
 		})
 	})
 }

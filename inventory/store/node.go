@@ -117,7 +117,7 @@ func JoinNode(tx *db.Tx, j Joining) error {
 	tx.Changed("node_report", j.ID)
 	_, err = tx.Exec(`UPDATE node SET joined_at = $1, sign = $2, nats = $3, seal = $4, host = $5, speaks = $6, boot = '', counter = 0, last_seen = 0,
 		accepted_epoch = 0, accepted_generation = 0, accepted_digest = '', applied_epoch = 0, applied_generation = 0, applied_digest = '',
-		refused = '', sent_epoch = 0, sent_generation = 0, sent_digest = '', sent_at = 0, finding = '' WHERE id = $7`,
+		refused = '', sent_epoch = 0, sent_generation = 0, sent_digest = '', sent_at = 0, finding = '', twins = '' WHERE id = $7`,
 		db.Millis(j.At), string(j.Sign), j.Nats, j.Seal, j.Host, speaks, j.ID)
 	if err != nil {
 		return err
@@ -145,6 +145,17 @@ func SetFinding(tx *db.Tx, id, finding string) error {
 	return err
 }
 
+// SetTwins records why two machines are taken to say that they are this node.
+// It stands until the node joins with other keys.
+func SetTwins(tx *db.Tx, id, why string) error {
+	tx.Changed("node", id)
+	n, err := tx.Exec(`UPDATE node SET twins = $1 WHERE id = $2 AND removed_at = 0`, why, id)
+	if err == nil && n == 0 {
+		return missing(tx, id)
+	}
+	return err
+}
+
 const selectNode = `SELECT ` + nodeColumns + `,
 	coalesce(r.report, ''), coalesce(r.at, 0), coalesce(r.trouble, '')
 	FROM node n ` + newestIssued + `
@@ -158,7 +169,7 @@ const newestIssued = `LEFT JOIN ledger l ON l.node = n.id AND l.generation = (SE
 
 const nodeColumns = `n.id, n.name, n.added_at, n.joined_at, n.sign, n.nats, n.seal, n.host, n.speaks, n.boot, n.counter, n.last_seen,
 	n.accepted_epoch, n.accepted_generation, n.accepted_digest, n.applied_epoch, n.applied_generation, n.applied_digest, n.refused,
-	n.sent_epoch, n.sent_generation, n.sent_digest, n.sent_at, n.finding,
+	n.sent_epoch, n.sent_generation, n.sent_digest, n.sent_at, n.finding, n.twins,
 	coalesce(l.epoch, 0), coalesce(l.generation, 0), coalesce(l.digest, ''), coalesce(l.modules, '')`
 
 func scanNode(r db.Row) (n inventory.Node, err error) {
@@ -167,7 +178,7 @@ func scanNode(r db.Row) (n inventory.Node, err error) {
 	accepted, applied, sent, wanted := &n.Accepted, &n.Applied, &n.Sent.Tuple, &n.Wanted
 	err = r.Scan(&n.ID, &n.Name, &added, &joined, &sign, &n.Nats, &n.Seal, &n.Host, &speaks, &n.Boot, &n.Counter, &seen,
 		&accepted.Epoch, &accepted.Generation, (*string)(&accepted.Digest), &applied.Epoch, &applied.Generation, (*string)(&applied.Digest), &refused,
-		&sent.Epoch, &sent.Generation, (*string)(&sent.Digest), &sentAt, &n.Finding,
+		&sent.Epoch, &sent.Generation, (*string)(&sent.Digest), &sentAt, &n.Finding, &n.Twins,
 		&wanted.Epoch, &wanted.Generation, (*string)(&wanted.Digest), &had,
 		&said, &reportAt, &troubled)
 	if err != nil {
