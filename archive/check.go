@@ -123,6 +123,9 @@ func checkPath(p string) error {
 		switch {
 		case name == "" || name == "." || name == "..":
 			return fault.New(fault.Invalid, "the path is not clean: it has the element %q", document.Short(name))
+		case strings.HasPrefix(name, ".wh."):
+			return fault.New(fault.Invalid, "a name begins with .wh., which container tools take for the removal of another").
+				With("rename it")
 		case len(name) > MaxName:
 			return fault.New(fault.Invalid, "a name has %d bytes, at most %d are taken", len(name), MaxName)
 		}

@@ -40,6 +40,8 @@ func Indexes() map[string]archive.Index {
 		"long name":                 at(strings.Repeat("n", 256)),
 		"long path":                 Index(deep(strings.Repeat("n", 255), 17)...),
 		"deep path":                 Index(deep("d", 257)...),
+		"whiteout":                  at(".wh.a"),
+		"opaque whiteout":           Index(Directory("d"), File("d/.wh..wh..opq", "x")),
 		"no parent":                 at("no/parent"),
 		"file as parent":            Index(File("f", "x"), File("f/x", "x")),
 		"write through a link":      Index(Link("d", "."), File("d/x", "x")),

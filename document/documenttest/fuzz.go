@@ -13,6 +13,12 @@ import (
 	"noxmesh/internal/fault"
 )
 
+// A reporter is told what does not hold: a test.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
 // Codec is a decoder, what undoes it, and what more holds of an input.
 type Codec[T any] struct {
 	Decode func(data []byte) (T, error)
@@ -37,12 +43,19 @@ func Fuzz[T any](f *testing.F, c Codec[T], least int, seeds ...[]byte) {
 // Check is what holds of the decoder for this input.
 func Check[T any](t *testing.T, c Codec[T], data []byte) {
 	t.Helper()
+	if c.Also != nil {
+		v, err := c.Decode(data)
+		c.Also(t, data, v, err)
+	}
+	check(t, c, data)
+}
+
+// check is Check of the laws that hold of every decoder.
+func check[T any](t reporter, c Codec[T], data []byte) {
+	t.Helper()
 	done := Bounded(t, len(data))
 	v, err := c.Decode(data)
 	done()
-	if c.Also != nil {
-		c.Also(t, data, v, err)
-	}
 	if err != nil {
 		Plain(t, err)
 		kind := c.Kind
@@ -60,14 +73,16 @@ func Check[T any](t *testing.T, c Codec[T], data []byte) {
 	}
 	once, err := encode(v)
 	if err != nil {
-		t.Fatalf("it is taken, and is not written: %v\n%q", err, data)
+		t.Errorf("it is taken, and is not written: %v\n%q", err, data)
+		return
 	}
 	again, err := c.Decode(once)
 	if err != nil {
-		t.Fatalf("what it writes it does not take: %v\n%s", err, once)
+		t.Errorf("what it writes it does not take: %v\n%s", err, once)
+		return
 	}
 	if twice, err := encode(again); err != nil || !bytes.Equal(once, twice) {
-		t.Fatalf("written once and twice (%v):\n%s\n%s", err, once, twice)
+		t.Errorf("written once and twice (%v):\n%s\n%s", err, once, twice)
 	}
 }
 
@@ -108,7 +123,7 @@ func Hostile() [][]byte {
 // Bounded begins to count what is allocated, and the function that it returns
 // fails where that is out of proportion to an input of this size. It counts in
 // a fuzzing process alone: elsewhere other tests allocate beside this one.
-func Bounded(t *testing.T, size int) (done func()) {
+func Bounded(t reporter, size int) (done func()) {
 	t.Helper()
 	if worker := flag.Lookup("test.fuzzworker"); worker == nil || worker.Value.String() != "true" {
 		return func() {}

@@ -2,7 +2,6 @@ package documenttest
 
 import (
 	"strings"
-	"testing"
 	"unicode"
 	"unicode/utf8"
 
@@ -12,7 +11,7 @@ import (
 
 // Plain fails where an error cannot be shown to a person as it is: it has at
 // most 60 lines of at most 2 KiB, valid, and nothing that a terminal obeys.
-func Plain(t *testing.T, err error) {
+func Plain(t reporter, err error) {
 	t.Helper()
 	for _, text := range []string{err.Error(), fault.HintOf(err)} {
 		if n := strings.Count(text, "\n"); n > 60 {
