@@ -11,6 +11,7 @@ import (
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
 	deliverystore "noxmesh/delivery/store"
+	identitystore "noxmesh/identity/store"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
@@ -331,8 +332,14 @@ func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsI
 			}
 		}
 		rows, err := deliverystore.Builds(tx, in.Module, limit)
+		if err != nil {
+			return err
+		}
+		names, err := identitystore.BuilderNames(tx)
 		for _, a := range rows {
-			out.Builds = append(out.Builds, buildOut(a))
+			one, f := buildOut(a), delivery.Facts{Names: names}
+			one.Why, one.Finding = delivery.Named(f, one.Why), delivery.Named(f, one.Finding)
+			out.Builds = append(out.Builds, one)
 		}
 		return err
 	})

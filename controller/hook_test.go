@@ -65,7 +65,7 @@ var commits = struct{ a, b, c string }{strings.Repeat("a", 40), strings.Repeat("
 // running, and two modules of one repository and one of another.
 func hooked(t *testing.T) (*rig, *slowForge) {
 	f := &slowForge{commit: commits.a, begun: time.Now()}
-	r := &rig{t: t, root: t.TempDir(), forge: f, record: dbtest.Open(t, dbtest.SQLite(t), dbtest.Holder)}
+	r := &rig{t: t, root: t.TempDir(), stores: quiet{}, forge: f, record: dbtest.Open(t, dbtest.SQLite(t), dbtest.Holder)}
 	key, err := link.NewKey()
 	r.must(err)
 	r.key = key

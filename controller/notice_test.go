@@ -142,7 +142,7 @@ func TestOddSources(t *testing.T) {
 		"alternates":       {"alternates", "", second, "read", ""},
 		"partial":          {"partial", "", "", "the repository is refused", "git said"},
 	} {
-		r := &rig{t: t, root: r.root, url: r.url, forge: r.forge, key: r.key, record: dbtest.Open(t, dbtest.SQLite(t), dbtest.Holder)}
+		r := &rig{t: t, stores: quiet{}, root: r.root, url: r.url, forge: r.forge, key: r.key, record: dbtest.Open(t, dbtest.SQLite(t), dbtest.Holder)}
 		r.restart()
 		r.add("site", api.ModuleAddIn{Repository: r.address(c.repo), Ref: c.ref})
 		for range 2 {

@@ -58,6 +58,7 @@ type rig struct {
 	record *db.DB
 	key    link.Key
 	root   string // what the forge serves, as NAME/.git
+	stores Registry
 	url    string
 }
 
@@ -65,7 +66,7 @@ const testNode = "nodeone00"
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, root: t.TempDir()}
+	r := &rig{t: t, root: t.TempDir(), stores: quiet{}}
 	server := httptest.NewServer(gitserve.Handler(r.root))
 	t.Cleanup(server.Close)
 	r.url = server.URL
@@ -83,7 +84,7 @@ func (r *rig) restart() {
 	cfg := Default()
 	cfg.Dir, cfg.Folders, cfg.Log, cfg.Platform = r.root, []string{r.root}, slog.New(slog.DiscardHandler), "linux/amd64"
 	r.Controller = On(cfg, Identity{Mesh: "mesh0001", Declare: r.key}, Rim{
-		Record: r.record, Forge: r.forge, Bus: quiet{}, Registry: quiet{}, Members: quiet{}, At: Addresses{API: "https://mesh.example.org:7443"},
+		Record: r.record, Forge: r.forge, Bus: quiet{}, Registry: r.stores, Members: quiet{}, At: Addresses{API: "https://mesh.example.org:7443"},
 	})
 }
 

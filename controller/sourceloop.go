@@ -73,7 +73,7 @@ func (c *Controller) saveSource(ctx context.Context, was, next source.Source) er
 		return err
 	}
 	c.log.Info("source", "module", next.Module, "state", next.State.String(), "commit", next.Commit, "why", next.Why)
-	c.builds.Nudge(next.Module)
+	c.builds.Forgive(next.Module) // there is something new to compare, whatever was in the way before
 	if (was.Commit == "") != (next.Commit == "") || !plan.Alike(was.Manifest, next.Manifest) {
 		c.declares.NudgeAll() // what it requires may decide what belongs on a node
 	}

@@ -29,7 +29,7 @@ func OfModule(f ModuleFacts, now time.Time) Module {
 	line := lineBuild(d)
 	if line != nil {
 		m.Built = builtOf(*line, d)
-		m.Finding = line.Finding
+		m.Finding = delivery.Named(d, line.Finding)
 	}
 	m.count(f, line)
 	for _, w := range delivery.Compare(d, now).Waiting {
