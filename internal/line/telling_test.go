@@ -32,17 +32,19 @@ type telling struct {
 	programs string // the folder of those that can be told where to die
 	mortal   string // which of them is a process of its own: controller, builder or host
 	crash    string // MESH_CRASH
+	fail     string // MESH_FAIL, for as long as nobody has been told of it
 	certain  bool   // every telling comes to it
 	ways     string // MESH_WAYS
 }
 
-func (s telling) name() string { return s.mortal + " " + s.crash }
+func (s telling) name() string { return s.mortal + " " + s.crash + s.fail }
 
 // told is a telling under way.
 type told struct {
 	telling
 	*mesh
 	watch
+	faulty
 
 	effects string
 	died    atomic.Int64
@@ -62,6 +64,7 @@ func (s telling) tell(t *testing.T) {
 	w.effects = filepath.Join(t.TempDir(), "effects")
 	w.client = api.OverSocket(w.socket())
 	t.Cleanup(w.end)
+	w.begins()
 	w.controller = w.mortalPart("controller", w.runController, "mesh-controller", w.controllerArgs()...)
 	w.begin(w.controller)
 	w.untilAnswers()
@@ -84,6 +87,9 @@ func (w *told) env() []string {
 	}
 	if w.died.Load() == 0 && w.crash != "" {
 		env = append(env, "MESH_CRASH="+w.crash)
+	}
+	if w.fail != "" {
+		env = append(env, "MESH_FAIL="+w.fail, "MESH_FAIL_WHILE="+w.faultFile())
 	}
 	return env
 }
@@ -124,12 +130,20 @@ func (w *told) begin(p *part) {
 				return
 			case <-ended:
 			}
-			if !killed(p.err) {
+			switch {
+			case killed(p.err):
+				w.died.Add(1)
+				mustHold(w.t, "while "+p.name+" is dead", invariant.Always(w.see(w.mesh)))
+			case w.fail == "":
 				w.t.Errorf("%s ended by itself: %v", p.name, p.err)
 				return
+			default: // a service manager starts it again
+				select {
+				case <-w.over:
+					return
+				case <-time.After(300 * time.Millisecond):
+				}
 			}
-			w.died.Add(1)
-			mustHold(w.t, "while "+p.name+" is dead", invariant.Always(w.see(w.mesh)))
 			p.env = w.env()
 			p.start()
 		}
@@ -161,6 +175,7 @@ func (w *told) join(name, program string, token string, as func(context.Context)
 			w.died.Add(1)
 			return name + " was killed"
 		}
+		w.hears(string(out))
 		if err != nil && !strings.Contains(string(out), "already") { // it had joined, and died before it said so
 			return string(out)
 		}
@@ -235,12 +250,16 @@ func (w *told) first() {
 	if w.mortal == "builder" {
 		// The other comes when this one has died, or is through with its first.
 		w.until("the first is built, or the builder has died", func(s status.Status) string {
-			if w.died.Load() > 0 {
+			if w.died.Load() > 0 || w.lifted.Load() {
 				return ""
 			}
 			return isFit("site", commit)(s)
 		})
 		w.builderJoins("builder2")
+		if w.fail != "" { // whoever could not, tries again by itself, in a minute: there is a commit before
+			commit = w.forge.commit("site", files{"nudge": "now"})
+			w.head("site", commit)
+		}
 	}
 	w.until("the first is out", isOut("site", commit, 1))
 	w.holds("node1", "opt/site/index.html", "first")
@@ -303,8 +322,15 @@ func (w *told) close() {
 			continue
 		}
 		p.halt()
+		failed := w.fail != "" && w.is(p.name) && w.failedOnce() && !w.lifted.Load()
+		if failed {
+			w.lift()
+		}
 		if killed(p.err) && w.is(p.name) {
 			w.died.Add(1)
+			failed = true
+		}
+		if failed {
 			p.env = w.env()
 			p.start()
 			p.stopWhenUp(w)
@@ -318,6 +344,9 @@ func (w *told) close() {
 // reached is that it died where it was to die, and only there.
 func (w *told) reached() {
 	w.t.Helper()
+	if w.fail != "" && !w.lifted.Load() && w.certain {
+		w.t.Errorf("the %s never came to %s", w.mortal, w.fail)
+	}
 	if w.crash == "" {
 		return
 	}
