@@ -36,7 +36,8 @@ const JudgedByTests = "tests"
 // The first answer is the fact and ends the request; another one that says the
 // same changes nothing; one with another build is a finding about both. An
 // answer of a builder that was never given the request is Denied, and one that
-// does not hold what its digests say is Invalid.
+// does not hold what its digests say is Invalid. That one builder could not is
+// no answer while another has the request, or may have it.
 func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	a := row.Answer
 	r, err := Request(tx, a.Request)
@@ -56,6 +57,9 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	}
 	if found {
 		return saveLater(tx, r.ID, first, a)
+	}
+	if a.Outcome == build.OutcomeEnvironment && (r.State == Open || r.State == Leased && r.Builder != a.Builder) {
+		return SavedAgain, nil
 	}
 	if err := insertAnswer(tx, r, row); err != nil {
 		return "", err

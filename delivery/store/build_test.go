@@ -210,3 +210,30 @@ func TestTheRecordOfBuilds(t *testing.T) {
 		wantKind(t, err, fault.NotFound)
 	})
 }
+
+// That a builder could not is no answer of a request that another has, or may
+// have: a builder that was told to stop would otherwise end the other's build.
+func TestThatOneCouldNotIsNoAnswerForAnother(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		add(t, d, request(t, "web", "c1", 1, t0()))
+		r := mustTake(t, d, "b1", t0())
+		stopped := build.Answer{Request: r.ID, Builder: "b1", Outcome: build.OutcomeEnvironment, Why: "stopped: it was given to b2"}
+		still := func(when string, state deliverystore.State, builder string) {
+			t.Helper()
+			if got := save(t, d, stopped, t0().Add(lease)); got != deliverystore.SavedAgain {
+				t.Errorf("%s: it is %q", when, got)
+			}
+			if got := look(t, d, r.ID); got.State != state || got.Builder != builder {
+				t.Errorf("%s: the request is %s of %q", when, got.State, got.Builder)
+			}
+		}
+		lapse(t, d, t0().Add(lease))
+		still("nobody has it", deliverystore.Open, "b1")
+		mustTake(t, d, "b2", t0().Add(lease))
+		still("the other has it", deliverystore.Leased, "b2")
+		if got := save(t, d, built(t, r, "b2", "one"), t0().Add(lease+time.Minute)); got != deliverystore.SavedFirst {
+			t.Errorf("the other's answer is %q", got)
+		}
+	})
+}
