@@ -241,6 +241,9 @@ func TestKilledAnywhere(t *testing.T) {
 		kills = append(kills, kill{before, after, e + ":before"}, kill{before, after, e + ":after"})
 	}
 	t.Logf("%d kills", len(kills))
+	if !slices.ContainsFunc(kills, func(k kill) bool { return strings.HasPrefix(k.point, "keep.plan.save#") }) {
+		t.Error("the plan is never saved: the sweep of the line does not come to that")
+	}
 	if len(kills) < 150 {
 		t.Fatalf("only %d kills: the effects are not all there", len(kills))
 	}

@@ -16,15 +16,17 @@ import (
 )
 
 // elsewhere are the effects that no program comes to in the stories of the line,
-// and why. There are two reasons and no third: a test of that room kills it, or
-// no program calls it.
+// and why. There are two reasons and no third: a test of that room kills it, or no
+// program calls it.
 func elsewhere() map[string]string {
 	const (
 		migrates = "there is no older schema yet: internal/db kills it in TestAMoveOfTheSchemaMayBeTheLast"
+		applies  = "only mesh-host apply keeps a plan: TestKilledAnywhere of host kills it"
 		unpacks  = "no program unpacks a whole archive: the host stages file by file"
 	)
 	return map[string]string{
 		"db.backup.copy": migrates, "db.backup.keep": migrates,
+		"keep.plan.save":         applies,
 		"archive.directory.make": unpacks, "archive.file.write": unpacks, "archive.link.make": unpacks,
 	}
 }
