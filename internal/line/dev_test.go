@@ -37,6 +37,7 @@ func (s telling) dev(t *testing.T) {
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
 	w := &told{telling: s, over: make(chan struct{})}
 	w.mesh = &mesh{t: t, dir: dir, ip: address(), forge: newForge(t)}
+	w.opt.poll = 100 * time.Millisecond
 	w.effects = filepath.Join(t.TempDir(), "effects")
 	w.client = api.OverSocket(w.path("controller", "controller.sock"))
 	t.Cleanup(w.end)

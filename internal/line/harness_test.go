@@ -1,6 +1,7 @@
 package line
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -30,6 +31,7 @@ type options struct {
 	every    time.Duration // between two looks at a source; 500 ms
 	drift    time.Duration // between two looks for drift; an hour
 	lease    time.Duration // 5 s
+	poll     time.Duration // between two looks at a fact; 20 ms
 	env      []string      // of the controller's process
 }
 
@@ -275,7 +277,7 @@ func (m *mesh) until(what string, fact func(status.Status) string) status.Status
 func (m *mesh) poll(what string, against func() string) {
 	m.t.Helper()
 	over := time.After(*patience)
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(cmp.Or(m.opt.poll, 20*time.Millisecond))
 	defer tick.Stop()
 	for {
 		why := against()

@@ -60,7 +60,7 @@ func (s telling) tell(t *testing.T) {
 	}
 	w := &told{telling: s, over: make(chan struct{})}
 	w.mesh = &mesh{t: t, dir: t.TempDir(), ip: address(), forge: newForge(t)}
-	w.opt = options{every: 300 * time.Millisecond, drift: time.Second, lease: 6 * time.Second}
+	w.opt = options{every: 300 * time.Millisecond, drift: time.Second, lease: 6 * time.Second, poll: 100 * time.Millisecond}
 	w.effects = filepath.Join(t.TempDir(), "effects")
 	w.client = api.OverSocket(w.socket())
 	t.Cleanup(w.end)
