@@ -94,7 +94,7 @@ func (b *builder) take(ctx context.Context, g grant) error {
 		return nil //nolint:nilerr // the builder stops: the lease runs out, and another makes it
 	}
 	answer := b.describe(g.request, made, end)
-	answer.Began, answer.Ended = began.UnixMilli(), clock.Now().UnixMilli()
+	answer.Began, answer.Ended = began.UnixMilli(), began.Add(time.Since(began)).UnixMilli()
 	answer.Log, answer.LogSize = document.Sum(log.Text()), int64(len(log.Text()))
 	answer = sayable(answer)
 	b.log.Info("built", "module", g.request.Module, "request", id, "outcome", answer.Outcome, "step", answer.Step, "tests", answer.Tests, "took", shortly(time.Since(began)))

@@ -90,7 +90,7 @@ func mixed() status.Status {
 			},
 		},
 		Nodes: []status.Node{
-			{Name: "alpha", State: "applied", LastSeen: ago(time.Second), Modules: []string{"site"}, Drift: 2},
+			{Name: "alpha", State: "applied", LastSeen: ago(time.Second), Modules: []string{"site"}, Drift: 2, ClockAhead: -3 * 86400},
 			{
 				Name: long, State: "failed", LastSeen: ago(time.Second), Modules: []string{"board-with-a-name-that-goes-on", "dots", "site"},
 				Trouble: &status.Trouble{Says: sayings, Since: ago(26 * time.Hour), Count: 312, Stuck: true},

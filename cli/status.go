@@ -218,6 +218,9 @@ func nodeWords(n status.Node, now time.Time) string {
 	if n.Refused != "" {
 		words = append(words, "refused: "+n.Refused)
 	}
+	if n.ClockAhead != 0 {
+		words = append(words, clockWords(n))
+	}
 	if n.Drift > 0 {
 		words = append(words, fmt.Sprintf("drift found in %d and put back", n.Drift))
 	}
@@ -225,4 +228,14 @@ func nodeWords(n status.Node, now time.Time) string {
 		words = append(words, "see mesh plan "+n.Name)
 	}
 	return strings.Join(words, "; ")
+}
+
+// clockWords says how a node's clock stands to the controller's. Nothing is
+// decided by it, but whoever reads that machine's logs is misled.
+func clockWords(n status.Node) string {
+	by, which := time.Duration(n.ClockAhead)*time.Second, "ahead"
+	if by < 0 {
+		by, which = -by, "behind"
+	}
+	return "clock of " + n.Name + " differs by " + term.Span(by) + " (" + which + ")"
 }

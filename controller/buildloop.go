@@ -177,8 +177,8 @@ func (c *Controller) declare(ctx context.Context, w deliverystore.DeclareWrite) 
 // leaseStep gives back what builders have stopped working on.
 func (c *Controller) leaseStep(ctx context.Context, _ string) (loop.Result, error) {
 	var lost []deliverystore.RequestRow
-	err := c.write(ctx, func(tx *db.Tx) (err error) {
-		lost, err = deliverystore.LapseLeases(tx, clock.Now())
+	err := c.leased(ctx, func(tx *db.Tx, now time.Time) (err error) {
+		lost, err = deliverystore.LapseLeases(tx, now)
 		return err
 	})
 	if err != nil {

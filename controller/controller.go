@@ -48,6 +48,7 @@ type Controller struct {
 	conduct  *conduct
 	outbox   outbox
 	heard    heard
+	steady   steady
 	looked   sync.Map // module: time of the last look
 	hooks    *hooks
 	unwell   unwell
@@ -60,7 +61,7 @@ type Controller struct {
 func newController(cfg Config) *Controller {
 	c := &Controller{
 		cfg: cfg, log: cfg.Log, book: newBook(), conduct: newConduct(clock.Now()), work: newBell(), receipts: newBell(),
-		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]bool{}}, hooks: newHooks(),
+		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]time.Duration{}}, hooks: newHooks(),
 	}
 	c.small = newSmall(c.write)
 	return c

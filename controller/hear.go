@@ -20,23 +20,37 @@ import (
 	"noxmesh/report"
 )
 
-// heard is the nodes that have said hello to this process. Nothing is sent to
-// one before: its first hello may say that the record is not the newest.
+// heard is the nodes that have said hello to this process, and how far ahead of
+// its own clock each one's was then. Nothing is sent to one before: its first
+// hello may say that the record is not the newest.
 type heard struct {
 	mu    sync.Mutex // guards nodes
-	nodes map[string]bool
+	nodes map[string]time.Duration
 }
 
 func (h *heard) has(node string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.nodes[node]
+	_, has := h.nodes[node]
+	return has
 }
 
-func (h *heard) add(node string) {
+// add notes a hello that came now. A node that does not say its time is taken to have the right one.
+func (h *heard) add(node string, at int64, now time.Time) {
+	ahead := time.Duration(0)
+	if at != 0 {
+		ahead = time.UnixMilli(at).Sub(now)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.nodes[node] = true
+	h.nodes[node] = ahead
+}
+
+// ahead is how far ahead the node's clock was at its last hello.
+func (h *heard) ahead(node string) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.nodes[node]
 }
 
 // open verifies that the node whose subject this is signed the message.
@@ -99,7 +113,7 @@ func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.heard.add(n.ID)
+	c.heard.add(n.ID, h.At, now)
 	answer, err := c.answerHello(ctx, n, h, now)
 	if err != nil {
 		return nil, err

@@ -97,8 +97,8 @@ func (c *Controller) lease(ctx context.Context, w link.Work) (r *deliverystore.R
 	if err != nil || !waiting {
 		return nil, err
 	}
-	err = c.write(ctx, func(tx *db.Tx) error {
-		r, err = deliverystore.Lease(tx, deliverystore.Leasing{Builder: w.Builder, Platform: w.Platform, Sandbox: w.Sandbox == "", Now: clock.Now(), Lease: c.cfg.Lease})
+	err = c.leased(ctx, func(tx *db.Tx, now time.Time) error {
+		r, err = deliverystore.Lease(tx, deliverystore.Leasing{Builder: w.Builder, Platform: w.Platform, Sandbox: w.Sandbox == "", Now: now, Lease: c.cfg.Lease})
 		return err
 	})
 	return r, err
@@ -117,9 +117,11 @@ func (c *Controller) working(ctx context.Context, m bus.Message) ([]byte, error)
 	if w.Builder != b.ID || w.Mesh != c.mesh {
 		return nil, c.refuse(m, fault.New(fault.Denied, "working said by builder %q of mesh %q", w.Builder, w.Mesh))
 	}
-	now, stop := clock.Now(), ""
-	err = c.write(ctx, func(tx *db.Tx) error {
+	var at time.Time
+	stop := ""
+	err = c.leased(ctx, func(tx *db.Tx, now time.Time) error {
 		var err error
+		at = now
 		if stop, err = deliverystore.Extend(tx, w.Request, b.ID, now, c.cfg.Lease); err != nil || stop != "" {
 			return err
 		}
@@ -128,7 +130,7 @@ func (c *Controller) working(ctx context.Context, m bus.Message) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	return c.receiptFor(b.ID, w.Request, now, stop)
+	return c.receiptFor(b.ID, w.Request, at, stop)
 }
 
 // answer commits what a builder made of a request. The receipt is the

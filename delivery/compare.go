@@ -90,6 +90,9 @@ func (d *Difference) compareBuilt(f Facts, now time.Time) {
 		if last.Outcome == build.OutcomeBuilt && last.Attempt == 1 && wasMade(f, closure) {
 			due = now // it is gone from the registry; a registry that goes on losing it is not asked to at full speed
 		}
+		if due.Sub(now) > Retry(last.Attempt) {
+			due = now // it ended by a clock that has been set back since
+		}
 		if now.Before(due) {
 			d.wait("the next attempt: "+outcomeWords(f, last), last.Since)
 			d.Next = due

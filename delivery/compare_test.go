@@ -136,6 +136,10 @@ func TestCompareBuild(t *testing.T) {
 			want: []string{"ask c1/t1 attempt 2"},
 		},
 		{
+			name: "failed, by a clock that has been set back since", facts: facts(requests(ended("t1", 1, 1000, build.OutcomeFailed, "build: exit 1"))), now: 10,
+			want: []string{"ask c1/t1 attempt 2"},
+		},
+		{
 			name: "failed for the fourth time", now: 17,
 			facts: facts(requests(ended("t1", 4, 10, build.OutcomeFailed, "clone: no route"), ended("t1", 3, 1, build.OutcomeFailed, "clone: no route"))),
 			want:  []string{"waits for the next attempt: clone failed: no route, since 10", "again at 18"},

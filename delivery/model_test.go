@@ -193,7 +193,8 @@ func modelAsks(f delivery.Facts, now time.Time) bool {
 			}
 		}
 	}
-	return !now.Before(last.Since.Add(time.Minute << (last.Attempt - 1)))
+	due, wait := last.Since.Add(time.Minute<<(last.Attempt-1)), time.Minute<<(last.Attempt-1)
+	return !now.Before(due) || due.Sub(now) > wait
 }
 
 func modelDeclares(t *rapid.T, f delivery.Facts, d delivery.Difference, current *artifact.Build) {

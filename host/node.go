@@ -110,7 +110,7 @@ func (n *node) look(ctx context.Context, a aim, cause report.Cause, source resou
 		return report.Report{}, err
 	}
 	facts := n.sys.Facts()
-	ended := clock.Now()
+	ended := began.Add(time.Since(began)) // though the clock may have been set meanwhile
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.count(&result, ended)

@@ -7,6 +7,7 @@ import (
 
 	"noxmesh/declaration"
 	"noxmesh/document"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
 	"noxmesh/link"
 	"noxmesh/report"
@@ -184,7 +185,7 @@ func (r *runner) jitter(d time.Duration) time.Duration {
 // greet says hello and takes in the answer.
 func (r *runner) greet(ctx context.Context) error {
 	h := r.member.hello()
-	h.Boot, h.Host = r.boot, r.cfg.Version
+	h.Boot, h.Host, h.At = r.boot, r.cfg.Version, clock.Now().UnixMilli()
 	var err error
 	r.mu.Lock()
 	h.Applied = r.state.Applied

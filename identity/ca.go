@@ -68,7 +68,9 @@ func NewCA(now time.Time) (CA, error) {
 // addresses, with the CA's own certificate behind it, which is what a join
 // token's fingerprint is compared with. It is valid from the CA's beginning, so
 // that a client without a clock can judge it by that moment; now and lifetime
-// say until when, for programs that are not the mesh's.
+// say until when, for programs that are not the mesh's. It outlives that
+// beginning also where now is before it: a controller whose clock went back must
+// still be believed.
 func (c CA) Issue(names []string, now time.Time, lifetime time.Duration) (tls.Certificate, error) {
 	if len(names) == 0 {
 		return tls.Certificate{}, fault.New(fault.Invalid, "issue a certificate: no name or address is given")
@@ -85,7 +87,7 @@ func (c CA) Issue(names []string, now time.Time, lifetime time.Duration) (tls.Ce
 		SerialNumber:          serial,
 		Subject:               pkix.Name{CommonName: names[0]},
 		NotBefore:             c.certificate.NotBefore,
-		NotAfter:              now.Add(lifetime).UTC(),
+		NotAfter:              latest(now, c.certificate.NotBefore).Add(lifetime).UTC(),
 		KeyUsage:              x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
@@ -181,4 +183,11 @@ func newSerial() (*big.Int, error) {
 		return nil, fault.Wrap(fault.Unavailable, err, "make a certificate's serial number")
 	}
 	return serial, nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

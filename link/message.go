@@ -34,7 +34,8 @@ type Hello struct {
 	Mesh     string            `json:"mesh"`
 	Node     string            `json:"node"`
 	Boot     string            `json:"boot"`
-	Counter  int64             `json:"counter"` // only ever goes up on a node
+	Counter  int64             `json:"counter"`      // only ever goes up on a node
+	At       int64             `json:"at,omitempty"` // Unix milliseconds by the node's own clock, which decides nothing; zero where it is not said
 	Host     string            `json:"host"`    // the host's version
 	Speaks   []int             `json:"speaks"`  // the declaration formats that it understands
 	Keys     int64             `json:"keys"`    // the version of the key document that it holds

@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"time"
 
 	"noxmesh/declaration"
 	"noxmesh/document"
@@ -17,6 +18,7 @@ type NodeFacts struct {
 	NotWorkedOut []plan.Reason
 	Modules      []string // that belong on it
 	Ignored      *Ignored
+	ClockAhead   time.Duration // at its last hello: its clock before the controller's
 }
 
 // The states of a node. What is wanted of it was declared to it: Applied when it
@@ -67,6 +69,10 @@ func isApplied(r report.Report) bool {
 	return r.Outcome == report.OutcomeApplied && r.Applied == r.Accepted && len(report.AppliedModules(r)) == len(r.Modules)
 }
 
+// clockSlack is how far two clocks may stand apart before somebody is told: a
+// hello may be on its way for a while.
+const clockSlack = time.Minute
+
 // OfNode is the node's status.
 func OfNode(f NodeFacts) Node {
 	n := f.Node
@@ -79,6 +85,9 @@ func OfNode(f NodeFacts) Node {
 		if r.Why != plan.NotDeclared {
 			out.Reasons = append(out.Reasons, r)
 		}
+	}
+	if ahead := f.ClockAhead; ahead > clockSlack || ahead < -clockSlack {
+		out.ClockAhead = int64(ahead / time.Second)
 	}
 	if out.Modules == nil {
 		out.Modules = []string{}

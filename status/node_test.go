@@ -9,8 +9,8 @@ import (
 	"noxmesh/declaration"
 	"noxmesh/document"
 	"noxmesh/inventory"
-	"noxmesh/plan"
 	"noxmesh/link"
+	"noxmesh/plan"
 	"noxmesh/report"
 	"noxmesh/status"
 	"noxmesh/trouble"
@@ -145,7 +145,9 @@ func TestOfNodeWhole(t *testing.T) {
 	}), has(func(n *inventory.Node) {
 		n.Trouble = trouble.Trouble{Says: "site/c: full", Since: at(2), Count: 4}
 		n.Refused = &link.Refusal{Why: "it is older"}
-	}), func(f *status.NodeFacts) { f.NotWorkedOut = []plan.Reason{{Module: "a", Why: plan.NotDeclared}, {Module: "b", Why: "requires x", Since: at(3)}} })
+	}), func(f *status.NodeFacts) {
+		f.NotWorkedOut = []plan.Reason{{Module: "a", Why: plan.NotDeclared}, {Module: "b", Why: "requires x", Since: at(3)}}
+	})
 	want := status.Node{
 		Node: "n1", Name: "laptop", State: "failed", Host: "1.0", LastSeen: at(7), SentAt: at(3), ReportAt: at(4), Outcome: "failed", Drift: 2,
 		Refused: "it is older", Trouble: &status.Trouble{Says: "site/c: full", Since: at(2), Count: 4, Stuck: true},

@@ -25,6 +25,9 @@ func (t Trouble) Again(key, fingerprint, says string, now time.Time) Trouble {
 		return Trouble{Key: key, Fingerprint: fingerprint, Says: says, Since: now, Count: 1, Last: now}
 	}
 	t.Says, t.Last = says, now
+	if t.Since.After(now) {
+		t.Since = now // the clock has been set back meanwhile
+	}
 	t.Count++
 	return t
 }

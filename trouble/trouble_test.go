@@ -84,3 +84,12 @@ func TestFingerprintLeavesItsInputAlone(t *testing.T) {
 		t.Errorf("got %v", ids)
 	}
 }
+
+func TestTroubleNeverBeginsLaterThanItsLast(t *testing.T) {
+	t.Parallel()
+	future, now := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	is := trouble.Trouble{}.Again("k", "f", "says", future).Again("k", "f", "says", now)
+	if is.Since.After(is.Last) || is.Count != 2 {
+		t.Errorf("%+v", is)
+	}
+}

@@ -111,6 +111,33 @@ func Extend(tx *db.Tx, id, builder string, now time.Time, lease time.Duration) (
 	return "", saveState(tx, r)
 }
 
+// MoveLeases keeps leases as long as they are when the clock that they were
+// given by has been set forward by so much, or back. Where nobody knows, since
+// the process is new, it is zero; a lease that ends later than one that is given
+// now was given by a clock that was ahead, and is cut to that.
+func MoveLeases(tx *db.Tx, by time.Duration, now time.Time, lease time.Duration) error {
+	held, err := requests(tx, `WHERE state = 'leased' ORDER BY id`)
+	if err != nil {
+		return err
+	}
+	for _, r := range held {
+		was := r
+		r.LeasedAt, r.LeaseUntil, r.Deadline = r.LeasedAt.Add(by), r.LeaseUntil.Add(by), r.Deadline.Add(by)
+		if !r.HeardAt.IsZero() {
+			r.HeardAt = r.HeardAt.Add(by)
+		}
+		r.Deadline = earlier(r.Deadline, now.Add(time.Duration(r.Limit)*time.Second))
+		r.LeaseUntil = earlier(earlier(r.LeaseUntil, now.Add(lease)), r.Deadline)
+		if r.Deadline.Equal(was.Deadline) && r.LeaseUntil.Equal(was.LeaseUntil) {
+			continue
+		}
+		if err := saveState(tx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // LapseLeases opens every request again whose lease has run out, and withdraws
 // those that have lost their third. It returns them as they then stand.
 func LapseLeases(tx *db.Tx, now time.Time) ([]RequestRow, error) {

@@ -267,3 +267,38 @@ func TestTwoLeasesNeverGiveOneRequestTwice(t *testing.T) {
 		}
 	})
 }
+
+func TestLeasesMoveWithTheClock(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		r := request(t, "web", "c1", 1, t0())
+		add(t, d, r)
+		if take(t, d, "b1", t0()) == nil {
+			t.Fatal("no work")
+		}
+		move := func(by time.Duration, now time.Time) {
+			dbtest.Write(t, d, func(tx *db.Tx) error { return deliverystore.MoveLeases(tx, by, now, lease) })
+		}
+		for _, by := range []time.Duration{-time.Hour, 10 * 8766 * time.Hour, -56 * 8766 * time.Hour} {
+			was, now := look(t, d, r.ID), look(t, d, r.ID).LeasedAt.Add(lease/2+by)
+			move(by, now)
+			if len(lapse(t, d, now)) != 0 {
+				t.Errorf("the clock was set by %s, and the lease has lapsed", by)
+			}
+			if is := look(t, d, r.ID); !is.LeaseUntil.Equal(was.LeaseUntil.Add(by)) || !is.Deadline.Equal(was.Deadline.Add(by)) {
+				t.Errorf("set by %s: %v until %v, was %v", by, is.LeaseUntil, is.Deadline, was.LeaseUntil)
+			}
+			if stop := extend(t, d, r.ID, "b1", now); stop != "" {
+				t.Errorf("set by %s: %s", by, stop)
+			}
+		}
+		before := look(t, d, r.ID).LeasedAt.Add(-100 * time.Hour) // a process that begins with the right time
+		move(0, before)
+		if len(lapse(t, d, before.Add(lease-time.Second))) != 0 {
+			t.Error("it has lapsed before anybody could have extended it")
+		}
+		if len(lapse(t, d, before.Add(lease))) != 1 {
+			t.Error("a lease that was given by a clock that was ahead goes on and on")
+		}
+	})
+}

@@ -17,11 +17,12 @@ func Ago(d time.Duration) string {
 }
 
 // Span is a length of time in its largest unit, rounded down: what has been
-// waited for is never said to be longer than it is.
+// waited for is never said to be longer than it is. What began by a clock that
+// has been set back since has lasted no time that is known.
 func Span(d time.Duration) string {
 	switch {
 	case d < 0:
-		return "-" + Span(-d)
+		return "0 s"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < time.Minute:

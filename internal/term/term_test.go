@@ -292,6 +292,9 @@ func TestSpans(t *testing.T) {
 			t.Errorf("Ago(%v) = %q, want %q", d, got, wanted)
 		}
 	}
+	if got := Span(-650_000 * time.Hour); got != "0 s" {
+		t.Errorf("what begins in 74 years has lasted %q", got)
+	}
 	for n, wanted := range map[int64]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 3 << 30: "3.0 GiB", 1<<63 - 1: "8.0 EiB"} {
 		if got := Bytes(n); got != wanted {
 			t.Errorf("Bytes(%d) = %q, want %q", n, got, wanted)
