@@ -125,14 +125,15 @@ func misused(format string, args ...any) error {
 	return fault.New(fault.Invalid, format, args...).With("mesh-host --help shows how it is used")
 }
 
-// applyMemory is from where on an apply looks harder for memory that it can use again.
-const applyMemory = 24 << 20
+// memoryMark is from where on a host looks harder for memory that it can use again.
+// It is no limit: what is needed is taken.
+const memoryMark = 18 << 20
 
 func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
+	debug.SetMemoryLimit(memoryMark)
 	switch l.verb {
 	case "apply":
 		debug.SetGCPercent(200) // it ends soon, and gives back everything
-		debug.SetMemoryLimit(applyMemory)
 		r, err := Apply(ctx, cfg, l.word, l.blobs)
 		if err != nil {
 			return t.Fail(err)

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"math/rand/v2"
+	"runtime/debug"
 	"time"
 
 	"noxmesh/declaration"
@@ -315,6 +316,9 @@ func (r *runner) applyOnce(ctx context.Context, d aim, cause report.Cause) (bool
 		return false, err
 	}
 	r.toBeTold(rep)
+	if cause != report.CauseDrift || differing(rep) > 0 {
+		debug.FreeOSMemory() // much was read and written, and the next time is far
+	}
 	r.cfg.Log.Info("looked", "cause", string(cause), "outcome", string(rep.Outcome), "generation", rep.Accepted.Generation,
 		"not as declared", differing(rep))
 	return rep.Applied == rep.Accepted && err == nil, err
