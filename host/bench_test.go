@@ -93,6 +93,18 @@ func (s *scene) declaration(inline bool) (file, blobs string) {
 	return file, blobs
 }
 
+// archived is the scene as one archive. Its declaration is in the words of packer.
+func (s *scene) archived() (file, blobs string) {
+	all := map[string]string{}
+	for i, f := range s.files {
+		all[strings.TrimPrefix(f, "srv/")] = content(i)
+	}
+	b := bundled(s.b, 1, func(p *packer) []declaration.Resource {
+		return []declaration.Resource{p.archive("site", "/srv", all)}
+	})
+	return b.file, b.blobs
+}
+
 // limit is the limit on a machine of its own.
 func (s *scene) limit(name string, flags ...string) contender {
 	return s.process(name, append([]string{s.limiter}, append(flags, s.list(name))...)...)
@@ -116,14 +128,23 @@ func (s *scene) cfengine(name string) contender {
 // fresh is mesh-host as somebody would start it, once for each run.
 func (s *scene) fresh(name string, inline bool) contender {
 	file, blobs := s.declaration(inline)
+	return s.applied(name, file, blobs)
+}
+
+func (s *scene) applied(name, file, blobs string) contender {
 	return s.process(name, s.host, "apply", file, "--blobs", blobs, "--root", s.root(name))
 }
 
 // resident is a pass of a host that goes on running, as its drift timer makes it.
 func (s *scene) resident(name string) (contender, *node) {
+	file, blobs := s.declaration(false)
+	return s.residing(name, file, blobs)
+}
+
+func (s *scene) residing(name, file, blobs string) (contender, *node) {
 	n, err := open(configured(s.root(name)))
 	must(s.b, err)
-	a, from := s.declared()
+	a, from := s.declared(file, blobs)
 	return inside(name, func() error {
 		r, err := n.pass(s.b.Context(), a, report.CauseDrift, from)
 		if err == nil && r.Outcome != report.OutcomeApplied {
@@ -133,8 +154,7 @@ func (s *scene) resident(name string) (contender, *node) {
 	}), n
 }
 
-func (s *scene) declared() (aim, where) {
-	file, blobs := s.declaration(false)
+func (s *scene) declared(file, blobs string) (aim, where) {
 	d, _, err := readDeclaration(file)
 	must(s.b, err)
 	tuple, err := d.Tuple()
@@ -174,6 +194,13 @@ func BenchmarkNoop(b *testing.B) {
 		resident, n := s.resident("resident")
 		defer n.close()
 		contest(b, settled(b, s.limit("limit"), s.fresh("fresh", false), resident)...)
+	})
+	b.Run("archive=6000", func(b *testing.B) {
+		s := newScene(b).filled(6000)
+		file, blobs := s.archived()
+		resident, n := s.residing("resident", file, blobs)
+		defer n.close()
+		contest(b, settled(b, s.limit("limit"), s.applied("fresh", file, blobs), resident)...)
 	})
 	b.Run("links=200", func(b *testing.B) {
 		s := newScene(b).linked(200)

@@ -140,6 +140,7 @@ func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
 		}
 		return showApply(r, t)
 	case "run":
+		debug.SetGCPercent(50) // it stays, and has little to do
 		return t.Fail(Run(ctx, cfg))
 	case "join":
 		j, err := Join(ctx, cfg, l.word)

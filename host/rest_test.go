@@ -14,6 +14,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/host/keep"
 	"noxmesh/identity"
+	"noxmesh/internal/bus"
 	"noxmesh/internal/bus/broker"
 	"noxmesh/link"
 )
@@ -28,6 +29,15 @@ func BenchmarkAtRest(b *testing.B) {
 	root := s.root("node")
 	carrier := s.connected(root)
 	defer carrier.Close(context.Background())
+	conn, err := carrier.InProcess(b.Context())
+	must(b, err)
+	defer conn.Close()
+	c := newController(b)
+	for _, verb := range []link.Verb{link.VerbHello, link.VerbReport} {
+		subject, err := link.Subject(verb, testNode)
+		must(b, err)
+		must(b, conn.Serve(subject, func(ctx context.Context, m bus.Message) ([]byte, error) { return c.Request(ctx, m.Subject, m.Data) }))
+	}
 	cmd := exec.CommandContext(b.Context(), s.host, "run", "--root", root)
 	must(b, cmd.Start())
 	defer func() {
@@ -48,19 +58,11 @@ func BenchmarkAtRest(b *testing.B) {
 	}
 	time.Sleep(10 * time.Second)
 	rest := size("VmRSS")
-	a, _ := s.declared()
-	a.Mesh, a.Node = testMesh, testNode
-	inline, _ := s.declaration(true)
-	d, _, err := readDeclaration(inline)
-	must(b, err)
-	a.Where = d.Where
+	a, _ := s.declared(s.declaration(true))
 	e, err := document.Canonical(signed(b, key(b, 2), a.Declaration))
 	must(b, err)
 	subject, err := link.Subject(link.VerbDecl, testNode)
 	must(b, err)
-	conn, err := carrier.InProcess(b.Context())
-	must(b, err)
-	defer conn.Close()
 	must(b, conn.Publish(b.Context(), subject, e))
 	last := filepath.Join(root, s.files[len(s.files)-1])
 	for range 300 {
@@ -79,7 +81,7 @@ func BenchmarkAtRest(b *testing.B) {
 	b.ReportMetric(after/rest, "x-rest")
 }
 
-// connected makes the root a node of a mesh whose broker is there, and nobody else.
+// connected makes the root a node of a mesh whose broker is there.
 func (s *scene) connected(root string) *broker.Broker {
 	ca, err := identity.NewCA(time.Now())
 	must(s.b, err)
