@@ -167,7 +167,11 @@ func (c *checker) claim(path, claim string) {
 	const want = "want tcp:PORT, udp:PORT or name:NAME"
 	kind, rest, _ := strings.Cut(claim, ":")
 	if kind != "tcp" && kind != "udp" && kind != "name" {
-		c.Fault(path, want, "%q is not a claim", document.Short(claim))
+		near := document.Nearest(kind, []string{"tcp", "udp", "name"}, want)
+		if port(claim) {
+			near = want + ", as tcp:" + claim
+		}
+		c.Fault(path, near, "%q is not a claim", document.Short(claim))
 		return
 	}
 	names, ok := c.template(path, rest)

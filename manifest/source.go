@@ -23,7 +23,11 @@ func DecodeSource(name string, data []byte) (Source, error) {
 func (s Source) Encode() ([]byte, error) { return sourceForm().Encode(s) }
 
 func sourceForm() document.Form[Source] {
-	return document.Form[Source]{Name: "source manifest", Limits: Limits, Later: laterKeys(), Like: examples(), Check: checkSource}
+	later := laterKeys()
+	for _, key := range []string{"digest", "size"} { // of a built manifest
+		later["resources[]."+key] = "a build says the " + key + " of what it makes; name an artifact of build.artifacts, or a file in from"
+	}
+	return document.Form[Source]{Name: "source manifest", Limits: Limits, Later: later, Like: examples(), Check: checkSource}
 }
 
 func checkSource(s Source, r *document.Reading) {
