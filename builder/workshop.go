@@ -19,14 +19,22 @@ import (
 // workshop is where builds are made, each on a bench of its own. Nothing in it
 // is ever read again: it is emptied when a builder starts.
 type workshop struct {
-	dir string
-	as  *syscall.Credential
+	dir   string
+	state string // whose it is
+	as    *syscall.Credential
 }
+
+// shared is where workshops are that cannot be beside their states, and what
+// their names begin with.
+const shared = "/var/tmp/mesh-builder-"
+
+// ofFile says in a workshop whose it is.
+const ofFile = "of"
 
 // openWorkshop makes sure of an empty workshop: at the chosen place, or beside
 // the state where the sandbox's user can get there, or in /var/tmp.
 func openWorkshop(chosen, state string, as *syscall.Credential) (*workshop, error) {
-	w := &workshop{dir: chosen, as: as}
+	w := &workshop{dir: chosen, state: state, as: as}
 	if w.dir == "" {
 		ok, err := reachable(filepath.Dir(state), as)
 		if err != nil {
@@ -35,7 +43,7 @@ func openWorkshop(chosen, state string, as *syscall.Credential) (*workshop, erro
 		w.dir = filepath.Join(state, "workshop")
 		if !ok {
 			sum := sha256.Sum256([]byte(state))
-			w.dir = filepath.Join("/var/tmp", "mesh-builder-"+hex.EncodeToString(sum[:6]))
+			w.dir = shared + hex.EncodeToString(sum[:6])
 		} else if err := os.Chmod(state, w.through()); err != nil {
 			return nil, fault.Wrap(fault.Unavailable, err, "open %q for the sandbox's user", state)
 		}
@@ -78,7 +86,43 @@ func (w *workshop) open() error {
 			return err
 		}
 	}
-	return w.writeEtc()
+	if err := os.WriteFile(filepath.Join(w.dir, ofFile), []byte(w.state), 0o600); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+	}
+	if err := w.writeEtc(); err != nil {
+		return err
+	}
+	return removeOrphans(shared)
+}
+
+// removeOrphans removes the workshops of builders that were killed and whose
+// states are gone: they will never be started again to do it themselves.
+func removeOrphans(prefix string) error {
+	all, err := filepath.Glob(prefix + "*")
+	if err != nil {
+		return fault.Wrap(fault.Broken, err, "look for workshops of nobody")
+	}
+	for _, dir := range all {
+		info, err := os.Lstat(dir)
+		if err != nil || !info.IsDir() {
+			continue
+		}
+		owner, ok := info.Sys().(*syscall.Stat_t)
+		if !ok || int(owner.Uid) != os.Geteuid() {
+			continue
+		}
+		of, err := os.ReadFile(filepath.Join(dir, ofFile))
+		if err != nil || !filepath.IsAbs(string(of)) {
+			continue
+		}
+		if _, err := os.Stat(string(of)); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := removeAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *workshop) etc() string { return filepath.Join(w.dir, "etc") }
