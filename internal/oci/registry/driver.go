@@ -14,6 +14,7 @@ import (
 	"github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
 
 	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
 )
 
 // driverName is what the registry behind calls the driver of this file.
@@ -35,7 +36,11 @@ func (maker) Create(_ context.Context, parameters map[string]any) (storage.Stora
 	if err != nil {
 		return nil, err
 	}
-	return &driver{behind, root}, nil
+	failed, ok := parameters["failed"].(func(error))
+	if !ok {
+		failed = func(error) {}
+	}
+	return &driver{behind, root, failed}, nil
 }
 
 // driver is the folder on disk. It reads as the one behind does. What it writes
@@ -43,7 +48,18 @@ func (maker) Create(_ context.Context, parameters map[string]any) (storage.Stora
 // whole or not at all.
 type driver struct {
 	storage.StorageDriver
-	root string
+	root   string
+	failed func(error) // told of each write that could not be made
+}
+
+// tell tells of a write that could not be made: the registry behind answers with
+// a status alone.
+func (d *driver) tell(path string, err error) error {
+	var absent storage.PathNotFoundError // what is to be removed may be gone
+	if err != nil && !errors.As(err, &absent) {
+		d.failed(fault.Wrap(fault.Unavailable, err, "write %q", d.full(path)))
+	}
+	return err
 }
 
 func (d *driver) full(path string) string { return filepath.Join(d.root, path) }
@@ -54,6 +70,10 @@ func passing(path string) bool { return strings.Contains(path, "/_uploads/") }
 
 // PutContent writes a small file as a whole.
 func (d *driver) PutContent(_ context.Context, path string, content []byte) error {
+	return d.tell(path, d.put(path, content))
+}
+
+func (d *driver) put(path string, content []byte) error {
 	var temp string
 	err := effect.Do("registry.content.stage", func() (err error) {
 		temp, err = d.stage(content, passing(path))
@@ -136,28 +156,36 @@ func (d *driver) Writer(ctx context.Context, path string, again bool) (w storage
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, d.tell(path, err)
 	}
-	return writer{w}, nil
+	return writer{w, d, path}, nil
 }
 
-type writer struct{ storage.FileWriter }
+type writer struct {
+	storage.FileWriter
+	driver *driver
+	path   string
+}
 
 func (w writer) Write(p []byte) (n int, err error) {
 	err = effect.Do("registry.upload.write", func() error {
 		n, err = w.FileWriter.Write(p)
 		return err
 	})
-	return n, err
+	return n, w.driver.tell(w.path, err)
 }
 
 // Commit makes the bytes durable; they have no name yet that anybody asks for.
 func (w writer) Commit(ctx context.Context) error {
-	return effect.Do("registry.upload.commit", func() error { return w.FileWriter.Commit(ctx) })
+	return w.driver.tell(w.path, effect.Do("registry.upload.commit", func() error { return w.FileWriter.Commit(ctx) }))
 }
 
 // Move gives a whole blob its name.
 func (d *driver) Move(ctx context.Context, from, to string) error {
+	return d.tell(to, d.move(ctx, from, to))
+}
+
+func (d *driver) move(ctx context.Context, from, to string) error {
 	if err := d.makeFolder(to); err != nil {
 		return err
 	}
@@ -170,5 +198,5 @@ func (d *driver) Move(ctx context.Context, from, to string) error {
 
 // Delete removes an upload that has ended.
 func (d *driver) Delete(ctx context.Context, path string) error {
-	return effect.Do("registry.upload.remove", func() error { return d.StorageDriver.Delete(ctx, path) })
+	return d.tell(path, effect.Do("registry.upload.remove", func() error { return d.StorageDriver.Delete(ctx, path) }))
 }

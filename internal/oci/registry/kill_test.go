@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -151,5 +152,33 @@ func TestWhatWasBeingWrittenIsGoneAtTheNextStart(t *testing.T) {
 	}
 	if has, err := again.builder().HasBlob(t.Context(), mine, blob.Digest, blob.Size); err != nil || !has {
 		t.Errorf("what was pushed is there: %v (%v)", has, err)
+	}
+}
+
+// A write that cannot be made is told with where and why: whoever pushes learns no more than that it was not.
+func TestAWriteThatCannotBeMadeIsTold(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	told := make(chan error, 100)
+	reg, err := New(Config{Dir: dir, Authorize: rules, Failed: func(err error) { told <- err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewTLSServer(reg)
+	defer srv.Close()
+	blob, data := random(t, 1000)
+	c := (&served{t, dir, srv}).builder()
+	if err := c.PushBlob(t.Context(), blob, bytes.NewReader(data)); err != nil || len(told) != 0 {
+		t.Fatalf("%v, and told of %d", err, len(told))
+	}
+	if err := os.Remove(filepath.Join(dir, staging)); err != nil {
+		t.Fatal(err)
+	}
+	blob, data = random(t, 1001)
+	if err := c.PushBlob(t.Context(), blob, bytes.NewReader(data)); err == nil {
+		t.Error("it was pushed")
+	}
+	if err := <-told; !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("told of %v", err)
 	}
 }

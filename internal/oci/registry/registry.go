@@ -24,6 +24,7 @@ type Config struct {
 	Secret    []byte                              // signs the state of uploads; where it is empty, a restart breaks off those under way
 	Authorize func(context.Context, Access) error // nil means yes; a fault.Denied means no
 	MaxBlob   int64                               // bytes of one blob; 4 GiB where zero
+	Failed    func(error)                         // told of each write that could not be made, and where; nil: nobody
 }
 
 // Registry serves /v2/….
@@ -43,6 +44,9 @@ func New(cfg Config) (*Registry, error) {
 		return nil, fault.New(fault.Invalid, "the registry's secret has %d bytes: want at least 16", len(cfg.Secret))
 	case cfg.Authorize == nil:
 		return nil, fault.New(fault.Broken, "a registry that nobody guards")
+	}
+	if cfg.Failed == nil {
+		cfg.Failed = func(error) {}
 	}
 	if cfg.MaxBlob == 0 {
 		cfg.MaxBlob = 4 << 30
@@ -72,7 +76,7 @@ func settings(cfg Config) *configuration.Configuration {
 	c := &configuration.Configuration{
 		Version: "0.1",
 		Storage: configuration.Storage{
-			driverName: configuration.Parameters{"rootdirectory": cfg.Dir},
+			driverName: configuration.Parameters{"rootdirectory": cfg.Dir, "failed": cfg.Failed},
 			"maintenance": configuration.Parameters{"uploadpurging": map[any]any{
 				"enabled": true, "age": "24h", "interval": "1h", "dryrun": false,
 			}},
