@@ -254,7 +254,12 @@ func request(module string, sum document.Digest, step int, at time.Time) deliver
 
 // made is a build that came as the answer to a request.
 func made(tx *db.Tx, module string, requires []string, sum document.Digest, at time.Time) error {
-	m := manifest.Built{Format: 1, Module: module, Requires: requires, Built: manifest.Provenance{Commit: sum.Hex(), Tree: sum.Hex(), Platform: "p", Closure: []manifest.Input{}}}
+	return madeOf(tx, manifest.Built{Format: 1, Module: module, Requires: requires}, sum, at)
+}
+
+func madeOf(tx *db.Tx, m manifest.Built, sum document.Digest, at time.Time) error {
+	module := m.Module
+	m.Built = manifest.Provenance{Commit: sum.Hex(), Tree: sum.Hex(), Platform: "p", Closure: []manifest.Input{}}
 	a := build.Answer{Request: "r-" + module + sum.Hex() + at.String(), Builder: "builder1", Outcome: build.OutcomeBuilt, Manifest: &m, Where: &build.Where{}, Tests: build.TestsNone}
 	var err error
 	if a.Build, err = m.BuildDigest(); err != nil {

@@ -191,7 +191,16 @@ func (v *view) nodesOf(module string) []string {
 	if is == nil {
 		return nil
 	}
-	return slices.SortedFunc(maps.Keys(is.on), func(a, b string) int { return strings.Compare(v.nodes[a].Name, v.nodes[b].Name) })
+	on := make([]*nodeView, 0, len(is.on))
+	for id := range is.on {
+		on = append(on, v.nodes[id])
+	}
+	slices.SortFunc(on, func(a, b *nodeView) int { return strings.Compare(a.Name, b.Name) })
+	ids := make([]string, len(on))
+	for i, n := range on {
+		ids[i] = n.ID
+	}
+	return ids
 }
 
 func (v *view) module(name string) (deliverystore.ModuleRow, error) {

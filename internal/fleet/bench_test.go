@@ -43,6 +43,7 @@ type mesh struct {
 	controller *child
 	nodes      *child
 	count      int
+	starts     int
 	since      time.Time // who counts as told must have been told since then
 }
 
@@ -145,8 +146,8 @@ func (m *mesh) startController() {
 	m.must(err)
 	env := []string{"MESH_FLEET_CONFIG=" + string(text)}
 	if *profiles != "" {
-		m.count++
-		env = append(env, fmt.Sprintf("MESH_FLEET_PROFILE=%s/%s-%d", *profiles, strings.ReplaceAll(m.tb.Name(), "/", "-"), m.count))
+		m.starts++
+		env = append(env, fmt.Sprintf("MESH_FLEET_PROFILE=%s/%s-%d", *profiles, strings.ReplaceAll(m.tb.Name(), "/", "-"), m.starts))
 	}
 	m.controller = begin(m.tb, "controller", env...)
 	m.poll("the controller answers", func() string {
