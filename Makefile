@@ -56,7 +56,7 @@ fuzz: ## every fuzz target, for FUZZ of CPU time each (FUZZ=10m for the long run
 	$(GO) run ./internal/fuzz -cpu $(FUZZ) -only '$(ONLY)'
 
 # The rooms that keep something on a disk.
-POWERED := ./internal/power ./internal/db ./internal/oci/registry ./host/... ./builder ./controller
+POWERED := ./internal/power ./internal/db ./internal/oci/registry ./host/... ./builder ./controller ./internal/line
 
 power: ## cut the power at each effect of each writer, and fill its disks (root, loop devices; minutes)
 	@own=; if [ "$$(id -u)" = 0 ]; then own="unshare -m --propagation private"; fi; code=$$(mktemp); \

@@ -218,6 +218,9 @@ func nodeWords(n status.Node, now time.Time) string {
 	if n.Refused != "" {
 		words = append(words, "refused: "+n.Refused)
 	}
+	if n.Unwell != "" {
+		words = append(words, n.Unwell)
+	}
 	if n.ClockAhead != 0 {
 		words = append(words, clockWords(n))
 	}

@@ -128,7 +128,7 @@ func (c *Controller) nodeStatus(v *view, n *nodeView) (status.Node, error) {
 	return status.OfNode(status.NodeFacts{
 		Node: n.Node, Wanted: w.of(n.Node), NotWorkedOut: n.dated(slices.Concat(w.held, w.leftOut)...), Modules: w.wanted,
 		Ignored:    c.conduct.ignored(n.ID),
-		ClockAhead: c.heard.ahead(n.ID),
+		ClockAhead: c.heard.last(n.ID).ahead, Unwell: c.heard.last(n.ID).unwell,
 	}), nil
 }
 

@@ -61,7 +61,7 @@ type Controller struct {
 func newController(cfg Config) *Controller {
 	c := &Controller{
 		cfg: cfg, log: cfg.Log, book: newBook(), conduct: newConduct(clock.Now()), work: newBell(), receipts: newBell(),
-		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]time.Duration{}}, hooks: newHooks(),
+		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]said{}}, hooks: newHooks(),
 	}
 	c.small = newSmall(c.write)
 	return c

@@ -25,7 +25,7 @@ import (
 // hello may say that the record is not the newest.
 type heard struct {
 	mu    sync.Mutex // guards nodes
-	nodes map[string]time.Duration
+	nodes map[string]said
 }
 
 func (h *heard) has(node string) bool {
@@ -35,19 +35,25 @@ func (h *heard) has(node string) bool {
 	return has
 }
 
+// said is what a hello says that no row of the record holds.
+type said struct {
+	ahead  time.Duration // of our clock
+	unwell string
+}
+
 // add notes a hello that came now. A node that does not say its time is taken to have the right one.
-func (h *heard) add(node string, at int64, now time.Time) {
+func (h *heard) add(hello link.Hello, now time.Time) {
 	ahead := time.Duration(0)
-	if at != 0 {
-		ahead = time.UnixMilli(at).Sub(now)
+	if hello.At != 0 {
+		ahead = time.UnixMilli(hello.At).Sub(now)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.nodes[node] = ahead
+	h.nodes[hello.Node] = said{ahead, hello.Unwell}
 }
 
-// ahead is how far ahead the node's clock was at its last hello.
-func (h *heard) ahead(node string) time.Duration {
+// last is what the node's last hello said.
+func (h *heard) last(node string) said {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.nodes[node]
@@ -113,7 +119,7 @@ func (c *Controller) hello(ctx context.Context, m bus.Message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.heard.add(n.ID, h.At, now)
+	c.heard.add(h, now)
 	answer, err := c.answerHello(ctx, n, h, now)
 	if err != nil {
 		return nil, err

@@ -29,6 +29,25 @@ type member struct {
 	accepted    declaration.Tuple
 	declaration declaration.Declaration
 	refused     *link.Refusal
+	unwell      string // why the last declaration could not be kept
+}
+
+// fall notes that what was told could not be kept, and reports whether that is
+// new. It is said with each hello until something can be kept again.
+func (m *member) fall(err error) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := "what it is told cannot be kept: " + err.Error()
+	isNew := m.unwell != is
+	m.unwell = is
+	return isNew
+}
+
+// rise notes that it can.
+func (m *member) rise() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unwell = ""
 }
 
 // newMember is the node as its state has it. Without a mesh it is fault.NotFound.
@@ -212,6 +231,6 @@ func (m *member) hello() link.Hello {
 	defer m.mu.Unlock()
 	return link.Hello{
 		Format: link.Format, Mesh: m.mesh, Node: m.node, Speaks: speaks(),
-		Keys: m.trusted.Version, Accepted: m.accepted, Refused: m.refused,
+		Keys: m.trusted.Version, Accepted: m.accepted, Refused: m.refused, Unwell: m.unwell,
 	}
 }

@@ -111,9 +111,16 @@ func astray(data []byte, e link.Envelope) bool {
 // consider judges a declaration and says hello at once: that is the receipt.
 func (r *runner) consider(envelope link.Envelope) {
 	v, err := r.member.judge(envelope)
+	if err == nil {
+		r.member.rise()
+	}
 	switch {
 	case err != nil:
 		r.cfg.Log.Error("a declaration could not be kept", "why", err)
+		if r.member.fall(err) {
+			nudge(r.hello)
+		}
+		return // the next answer to a hello brings it again
 	case v == accepted:
 		t := r.member.hello().Accepted
 		r.cfg.Log.Info("accepted", "epoch", t.Epoch, "generation", t.Generation, "digest", t.Digest.Short())

@@ -91,6 +91,9 @@ func checkHello(v Hello, r *document.Reading) {
 	c.least("keys", v.Keys, 0)
 	c.tuple("accepted", v.Accepted)
 	c.tuple("applied", v.Applied)
+	if v.Unwell != "" {
+		c.text("unwell", v.Unwell, textLimit)
+	}
 	if v.Refused == nil {
 		return
 	}

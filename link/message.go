@@ -36,12 +36,13 @@ type Hello struct {
 	Boot     string            `json:"boot"`
 	Counter  int64             `json:"counter"`      // only ever goes up on a node
 	At       int64             `json:"at,omitempty"` // Unix milliseconds by the node's own clock, which decides nothing; zero where it is not said
-	Host     string            `json:"host"`    // the host's version
-	Speaks   []int             `json:"speaks"`  // the declaration formats that it understands
-	Keys     int64             `json:"keys"`    // the version of the key document that it holds
+	Host     string            `json:"host"`         // the host's version
+	Speaks   []int             `json:"speaks"`       // the declaration formats that it understands
+	Keys     int64             `json:"keys"`         // the version of the key document that it holds
 	Accepted declaration.Tuple `json:"accepted"`
 	Applied  declaration.Tuple `json:"applied"`
 	Refused  *Refusal          `json:"refused,omitempty"` // the last one, until another is accepted
+	Unwell   string            `json:"unwell,omitempty"`  // why the node cannot keep what it is told: its disk, mostly
 }
 
 // Refusal is a declaration that a host would not accept, and why.

@@ -19,6 +19,7 @@ type NodeFacts struct {
 	Modules      []string // that belong on it
 	Ignored      *Ignored
 	ClockAhead   time.Duration // at its last hello: its clock before the controller's
+	Unwell       string        // at its last hello
 }
 
 // The states of a node. What is wanted of it was declared to it: Applied when it
@@ -89,6 +90,7 @@ func OfNode(f NodeFacts) Node {
 	if ahead := f.ClockAhead; ahead > clockSlack || ahead < -clockSlack {
 		out.ClockAhead = int64(ahead / time.Second)
 	}
+	out.Unwell = f.Unwell
 	if out.Modules == nil {
 		out.Modules = []string{}
 	}

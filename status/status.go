@@ -112,6 +112,7 @@ type Node struct {
 	NotWorkedOut int              `json:"not_worked_out,omitempty"` // how many reasons mesh plan shows
 	Reasons      []plan.Reason    `json:"reasons,omitempty"`        // those of them that stand against a module, and do not just wait for somebody to declare it
 	Ignored      *Ignored         `json:"ignored,omitempty"`
+	Unwell       string           `json:"unwell,omitempty"`      // why it cannot keep what it is told
 	ClockAhead   int64            `json:"clock_ahead,omitempty"` // seconds by which its clock differs from the controller's; zero where that is no more than a minute
 	Modules      []string         `json:"modules"`
 }

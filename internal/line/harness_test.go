@@ -33,6 +33,7 @@ type options struct {
 	lease    time.Duration // 5 s
 	poll     time.Duration // between two looks at a fact; 20 ms
 	env      []string      // of the controller's process
+	on       func(*mesh)   // before the controller begins
 }
 
 // mesh is a line that runs.
@@ -93,6 +94,9 @@ func begin(t *testing.T, opt options) *mesh {
 		opt.lease = 5 * time.Second
 	}
 	m := &mesh{t: t, opt: opt, dir: t.TempDir(), ip: address(), forge: newForge(t)}
+	if opt.on != nil {
+		opt.on(m)
+	}
 	if opt.postgres {
 		m.record = dbtest.Postgres(t)
 	}

@@ -252,6 +252,29 @@ func (d *Disk) Fill(left int64) (free func()) {
 	}
 }
 
+// FillInodes takes every inode that is left, and gives them back when it is called.
+func (d *Disk) FillInodes() (free func()) {
+	d.t.Helper()
+	dir := filepath.Join(d.Dir, ".inodes")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		d.t.Fatal(err)
+	}
+	for n := 0; ; n++ {
+		err := os.WriteFile(filepath.Join(dir, fmt.Sprint(n)), nil, 0o600)
+		if errors.Is(err, syscall.ENOSPC) {
+			break
+		}
+		if err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	return func() {
+		if err := os.RemoveAll(dir); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+}
+
 // room is how many bytes may still be written.
 func room(t testing.TB, dir string) int64 {
 	t.Helper()
