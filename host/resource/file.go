@@ -58,12 +58,12 @@ func lookFile(f *found, pl place, want keep.Thing, e *eye) error {
 }
 
 // read takes in the bytes of the file that info was seen of: as many as it had then.
-func (e *eye) read(pl place, info system.Info) error {
+func (e *eye) read(pl place, info system.Info) (err error) {
 	file, err := pl.dir.Read(pl.name, info)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer func() { err = errors.Join(err, file.Close()) }()
 	e.hash.Reset()
 	for left := info.Size; left > 0; {
 		n, err := file.Read(e.buffer[:min(left, int64(len(e.buffer)))])

@@ -63,7 +63,7 @@ func retry(call func() error) error {
 func openat(at int, name string, flags int, mode uint32) (int, error) {
 	for {
 		fd, err := unix.Openat(at, name, flags|unix.O_CLOEXEC, mode)
-		if err != unix.EINTR { //nolint:errorlint // a bare number
+		if err != unix.EINTR {
 			return fd, err
 		}
 	}
@@ -73,7 +73,7 @@ func lstat(at int, name string) (Info, error) {
 	var s unix.Stat_t
 	for {
 		err := unix.Fstatat(at, name, &s, unix.AT_SYMLINK_NOFOLLOW)
-		if err != unix.EINTR { //nolint:errorlint // a bare number
+		if err != unix.EINTR {
 			return infoOf(&s), err
 		}
 	}
@@ -83,7 +83,7 @@ func statOf(fd int) (Info, error) {
 	var s unix.Stat_t
 	for {
 		err := unix.Fstat(fd, &s)
-		if err != unix.EINTR { //nolint:errorlint // a bare number
+		if err != unix.EINTR {
 			return infoOf(&s), err
 		}
 	}
@@ -92,7 +92,7 @@ func statOf(fd int) (Info, error) {
 func readlink(at int, name string, b []byte) (int, error) {
 	for {
 		n, err := unix.Readlinkat(at, name, b)
-		if err != unix.EINTR { //nolint:errorlint // a bare number
+		if err != unix.EINTR {
 			return n, err
 		}
 	}

@@ -149,7 +149,7 @@ func (r Reader) Read(b []byte) (int, error) {
 	for {
 		n, err := unix.Read(r.fd, b)
 		switch {
-		case err == unix.EINTR: //nolint:errorlint // a bare number
+		case err == unix.EINTR:
 		case err != nil:
 			return 0, &fs.PathError{Op: "read", Err: err}
 		case n == 0 && len(b) > 0:
