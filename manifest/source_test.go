@@ -1,7 +1,6 @@
 package manifest_test
 
 import (
-	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
@@ -242,20 +241,4 @@ func TestTheSourceOfVersion1DecodesForEver(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "source.canonical.json", b)
-}
-
-// same checks that decode and encode undo each other on what was accepted.
-func same[T any](t *testing.T, v T, encode func(T) ([]byte, error), decode func([]byte) (T, error)) {
-	t.Helper()
-	b, err := encode(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := decode(b)
-	if err != nil {
-		t.Fatalf("%s: %v", b, err)
-	}
-	if again, err := encode(w); err != nil || !bytes.Equal(b, again) {
-		t.Fatalf("%s\n%s\n%v", b, again, err)
-	}
 }

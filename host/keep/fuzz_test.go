@@ -59,8 +59,11 @@ func FuzzFiles(f *testing.F) {
 	}
 	f.Cleanup(func() { _ = folder.Close() })
 	for _, v := range []any{
-		Joined{Mesh: "mesh0001", Keys: link.Envelope{Signatures: []link.Signature{}}}, State{Applied: declaration.Tuple{Epoch: 1}},
-		link.Envelope{PayloadType: "x", Payload: []byte("{}")}, identityForm{Sign: "00"}, Latest{Report: report.Report{Format: 1}},
+		Joined{Mesh: "mesh0001", Keys: link.Envelope{Signatures: []link.Signature{}}},
+		State{Applied: declaration.Tuple{Epoch: 1}},
+		link.Envelope{PayloadType: "x", Payload: []byte("{}")},
+		identityForm{Sign: "00"},
+		Latest{Report: report.Report{Format: 1}},
 	} {
 		b, err := document.Canonical(v)
 		if err != nil {
