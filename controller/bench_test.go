@@ -269,7 +269,8 @@ func BenchmarkReports(b *testing.B) {
 			done := make(chan error)
 			for range atOnce {
 				i++
-				go func() { done <- c.small.write(context.Background(), save(i%nodes, int64(i))) }()
+				one := save(i%nodes, int64(i))
+				go func() { done <- c.small.write(context.Background(), one) }()
 			}
 			for range atOnce {
 				if err := <-done; err != nil {

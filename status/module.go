@@ -105,9 +105,17 @@ func (m *Module) count(f ModuleFacts, line *artifact.Build) {
 
 // nodesOf is every node that the module belongs on, by name.
 func nodesOf(f ModuleFacts) []string {
-	ids := slices.Clone(f.Delivery.Nodes)
-	slices.SortFunc(ids, func(a, b string) int { return cmp.Or(cmp.Compare(f.Nodes[a].Name, f.Nodes[b].Name), cmp.Compare(a, b)) })
-	return slices.Compact(ids)
+	type named struct{ name, id string }
+	all := make([]named, 0, len(f.Delivery.Nodes))
+	for _, id := range f.Delivery.Nodes {
+		all = append(all, named{f.Nodes[id].Name, id})
+	}
+	slices.SortFunc(all, func(a, b named) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.id, b.id)) })
+	ids := make([]string, 0, len(all))
+	for _, n := range slices.Compact(all) {
+		ids = append(ids, n.id)
+	}
+	return ids
 }
 
 // onNode is the entry of a node on which this build is declared.
