@@ -58,13 +58,21 @@ func newChecker(r *document.Reading, settings map[string]Setting) *checker {
 	return &checker{r, names, slices.Sorted(maps.Keys(names))}
 }
 
-// list is some of the sorted names, for people.
+// list is some of the sorted names, for people. One that is no name is quoted:
+// it was refused, and may hold anything.
 func list(sorted []string) string {
 	const most = 20
-	if len(sorted) > most {
-		return strings.Join(sorted[:most], ", ") + " and others"
+	var shown []string
+	for _, name := range sorted[:min(len(sorted), most)] {
+		if !settingName.MatchString(strings.TrimPrefix(strings.TrimPrefix(name, "settings."), "node.")) {
+			name = strconv.Quote(document.Short(name))
+		}
+		shown = append(shown, name)
 	}
-	return strings.Join(sorted, ", ")
+	if len(sorted) > most {
+		return strings.Join(shown, ", ") + " and others"
+	}
+	return strings.Join(shown, ", ")
 }
 
 func (c *checker) common(m common) {

@@ -79,7 +79,7 @@ func Fill(template string, values map[string]string) (string, error) {
 		value, ok := values[p.name]
 		if !ok {
 			return "", fault.New(fault.Invalid, "nothing is called %q", "${"+document.Short(p.name)+"}").
-				With("the names here are %s", strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+				With("the names here are %s", list(slices.Sorted(maps.Keys(values))))
 		}
 		b.WriteString(value)
 	}
