@@ -128,6 +128,7 @@ func used() time.Duration {
 // per reports the processor time of each iteration, for each of so many: where
 // it grows with their number, something looks at too much.
 func (m meter) per(b *testing.B, n int, unit string) {
+	b.Helper()
 	b.ReportMetric(float64(used()-time.Duration(m))/float64(b.N)/float64(n)/1000, "cpu-µs/"+unit)
 }
 
@@ -147,6 +148,7 @@ func BenchmarkPlans(b *testing.B) {
 }
 
 func work(b *testing.B, c *Controller, anew bool) {
+	b.Helper()
 	err := c.with(context.Background(), func(v *view) error {
 		for _, n := range v.inOrder() {
 			if anew {

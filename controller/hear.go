@@ -170,17 +170,17 @@ func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, 
 			*n = is
 			return errHeard
 		}
-		if moved, err := receipt(tx, is, h, now); err != nil || !moved {
-			*n = is
-			return err
+		moved, err := receipt(tx, is, h, now)
+		if err == nil && moved {
+			is, err = mustRead(tx, n.ID)
 		}
-		*n, err = mustRead(tx, n.ID)
+		*n = is
 		return err
 	})
-	if before && err == nil {
-		c.conduct.late(n.ID, refusedTuple(h))
-	}
 	if err == nil {
+		if before {
+			c.conduct.late(n.ID, refusedTuple(h))
+		}
 		if m, ok := c.outbox.of(n.ID); ok && (m.tuple == h.Accepted || n.HasRefused(m.tuple)) {
 			c.outbox.received(n.ID)
 		}

@@ -54,7 +54,7 @@ func (s *statements) prepare(ctx context.Context, pool *sql.DB) {
 		}
 		s.mu.Unlock()
 		if was != nil {
-			_ = made.Close() // another was quicker
+			_ = made.Close() //nolint:sqlclosecheck // another was quicker
 		}
 	}
 }
@@ -81,14 +81,14 @@ func (t *Tx) prepared(query string) *sql.Stmt {
 }
 
 func (t *Tx) exec(query string, args []any) (sql.Result, error) {
-	if s := t.prepared(query); s != nil {
+	if s := t.prepared(query); s != nil { //nolint:sqlclosecheck // it is the pool's, and ends with the transaction
 		return s.ExecContext(t.ctx, args...)
 	}
 	return t.tx.ExecContext(t.ctx, query, args...)
 }
 
 func (t *Tx) query(query string, args []any) (*sql.Rows, error) {
-	if s := t.prepared(query); s != nil {
+	if s := t.prepared(query); s != nil { //nolint:sqlclosecheck // it is the pool's, and ends with the transaction
 		return s.QueryContext(t.ctx, args...)
 	}
 	return t.tx.QueryContext(t.ctx, query, args...)

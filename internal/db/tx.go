@@ -135,7 +135,7 @@ type Row interface {
 
 // QueryRow asks for one row. Its Scan returns sql.ErrNoRows where there is none; One says it with a bool.
 func (t *Tx) QueryRow(query string, args ...any) Row {
-	if s := t.prepared(query); s != nil {
+	if s := t.prepared(query); s != nil { //nolint:sqlclosecheck // it is the pool's, and ends with the transaction
 		return s.QueryRowContext(t.ctx, plain(args)...)
 	}
 	return t.tx.QueryRowContext(t.ctx, query, plain(args)...)

@@ -65,6 +65,7 @@ func BenchmarkFleet(b *testing.B) {
 }
 
 func measure(b *testing.B, n int) {
+	b.Helper()
 	rate, bare := measureBare(b, n)
 	b.ReportMetric(rate, "bare-handshakes/s")
 	b.ReportMetric(bare/1024, "bare-KB/link")
@@ -74,7 +75,7 @@ func measure(b *testing.B, n int) {
 	empty := m.controller.rss()
 	m.startNodes()
 	began := time.Now()
-	content := m.declareAll()
+	m.declareAll()
 	b.ReportMetric(time.Since(began).Seconds(), "first-declare-s")
 	b.ReportMetric((m.controller.rss()-empty)/float64(n)/1024, "KB/link")
 	b.ReportMetric(m.controller.rss()/(1<<20), "rss-MB")
@@ -85,7 +86,7 @@ func measure(b *testing.B, n int) {
 	b.ReportMetric(100*atRest.Seconds()/time.Since(began).Seconds(), "rest-%core")
 	b.ReportMetric(float64(atRest.Milliseconds())/float64(n)/time.Since(began).Minutes(), "rest-cpu-ms/node/min")
 
-	content = m.commit("module-0", "second")
+	content := m.commit("module-0", "second")
 	cpu, began = m.controller.cpu(), time.Now()
 	m.declare("module-0")
 	m.wait("accepted by all", "module-0", content, func(s stats) int { return s.Accepted })
@@ -112,6 +113,7 @@ func measure(b *testing.B, n int) {
 const jitter = 5
 
 func measureBare(b *testing.B, n int) (rate, each float64) {
+	b.Helper()
 	broker := begin(b, "bare")
 	port := broker.hear()
 	before := broker.rss()
@@ -130,7 +132,7 @@ func newMesh(tb testing.TB) *mesh {
 	m := &mesh{tb: tb, dir: tb.TempDir(), cfg: controller.Default()}
 	m.cfg.Dir, m.cfg.Names, m.cfg.Folders = filepath.Join(m.dir, "controller"), []string{"127.0.0.1"}, []string{m.dir}
 	m.cfg.Listen, m.cfg.Broker = "127.0.0.1:0", "127.0.0.1:0"
-	m.cfg.Socket = filepath.Join(os.TempDir(), fmt.Sprintf("mesh-fleet-%d.sock", os.Getpid()))
+	m.cfg.Socket = filepath.Join(os.TempDir(), fmt.Sprintf("mesh-fleet-%d.sock", os.Getpid())) //nolint:usetesting // a socket's path is short
 	m.cfg.Every, m.cfg.Record = 5*time.Second, os.Getenv("MESH_FLEET_RECORD")
 	m.cfg.Listen, m.cfg.Broker = "127.0.0.1:21843", "127.0.0.1:21822" // the same after a restart
 	m.client = api.OverSocket(m.cfg.Socket)
@@ -331,17 +333,15 @@ func (m *mesh) startNodes() {
 func (m *mesh) declare(module string) { do(m, api.Declare(), api.DeclareIn{Module: module}) }
 
 // declareAll declares every module everywhere, and waits until all of it is reported.
-func (m *mesh) declareAll() (content string) {
+func (m *mesh) declareAll() {
 	for i := range modules {
 		m.declare(fmt.Sprintf("module-%d", i))
 	}
 	m.declare("everything")
 	for i := range modules {
 		name := fmt.Sprintf("module-%d", i)
-		content = m.built(name, "")
-		m.wait("everything reported", name, content, func(s stats) int { return min(s.Reported, s.Current) })
+		m.wait("everything reported", name, m.built(name, ""), func(s stats) int { return min(s.Reported, s.Current) })
 	}
-	return content
 }
 
 func (m *mesh) wait(what, module, content string, of func(stats) int) {

@@ -172,7 +172,10 @@ func TestTheLedgerIsBounded(t *testing.T) {
 				tuple declaration.Tuple
 				want  bool
 			}{
-				{all[299], true}, {all[9], true}, {all[0], true}, {all[150], true},
+				{all[299], true},
+				{all[9], true},
+				{all[0], true},
+				{all[150], true},
 				{declaration.Tuple{Epoch: 1, Generation: 301, Digest: all[0].Digest}, false},
 				{declaration.Tuple{Epoch: 1, Generation: 300, Digest: all[0].Digest}, false},
 				{declaration.Tuple{Epoch: 2, Generation: 300, Digest: all[299].Digest}, false},
