@@ -11,6 +11,7 @@ import (
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci"
+	"noxmesh/internal/planted"
 )
 
 // publish puts the blobs where everybody can read them, and then, in one step,
@@ -26,6 +27,15 @@ func (o *order) publish(ctx context.Context, result *made) error {
 	}
 	config := oci.Descriptor{MediaType: oci.MediaBuilt, Digest: document.Sum(body), Size: int64(len(body))}
 	m := oci.Manifest{ArtifactType: oci.MediaBuilt, Config: config}
+	if planted.Is("manifest published before its blobs") {
+		early := m
+		for _, b := range o.packed.blobs {
+			early.Layers = append(early.Layers, oci.Descriptor{MediaType: b.media, Digest: b.digest, Size: b.size})
+		}
+		if _, err := o.registry.PushManifest(ctx, o.request.Target, early); err != nil {
+			return err
+		}
+	}
 	for _, b := range o.packed.blobs {
 		if err := o.patiently(ctx, func() error { return o.pushBlob(ctx, b) }); err != nil {
 			return fault.Add(err, "%s", b.title)

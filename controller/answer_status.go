@@ -13,6 +13,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
+	"noxmesh/internal/planted"
 	"noxmesh/inventory"
 	"noxmesh/status"
 	"noxmesh/trouble"
@@ -117,7 +118,13 @@ func (c *Controller) moduleStatus(v *view, m deliverystore.ModuleRow, all status
 			f.Trouble = append(f.Trouble, t)
 		}
 	}
-	return status.OfModule(f, now)
+	out := status.OfModule(f, now)
+	for i, on := range out.Nodes {
+		if n := v.nodes[on.Node]; planted.Is("applied said from accepted") && on.Commit != "" && n.Accepted == n.Wanted {
+			out.Nodes[i].Standing = inventory.Applied
+		}
+	}
+	return out
 }
 
 func (c *Controller) nodeStatus(v *view, n *nodeView) (status.Node, error) {
@@ -320,6 +327,9 @@ func (c *Controller) clearTrouble(loop string) func(context.Context, string) err
 
 func (c *Controller) recallTrouble(loop string) func(context.Context) ([]trouble.Trouble, error) {
 	return func(ctx context.Context) (all []trouble.Trouble, err error) {
+		if planted.Is("since of a trouble lost at a restart") {
+			return nil, nil
+		}
 		err = c.db.Read(ctx, func(tx *db.Tx) error {
 			all, err = troublestore.ByPrefix(tx, loop+"/")
 			return err

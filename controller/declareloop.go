@@ -12,6 +12,7 @@ import (
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/loop"
+	"noxmesh/internal/planted"
 	"noxmesh/inventory"
 	inventorystore "noxmesh/inventory/store"
 	"noxmesh/link"
@@ -161,6 +162,9 @@ func (c *Controller) declareStep(ctx context.Context, id string) (loop.Result, e
 	}
 	if err := c.push(ctx, id, m); err != nil {
 		return loop.Result{}, err
+	}
+	if planted.Is("sent recorded before its receipt") {
+		return loop.Result{}, c.write(ctx, func(tx *db.Tx) error { return inventorystore.SaveSent(tx, id, m.tuple, clock.Now()) })
 	}
 	c.outbox.pushed(id, now)
 	return loop.Result{After: inventory.Patience}, nil

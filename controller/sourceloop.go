@@ -15,6 +15,7 @@ import (
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
 	"noxmesh/internal/loop"
+	"noxmesh/internal/planted"
 	"noxmesh/manifest"
 	"noxmesh/plan"
 )
@@ -42,6 +43,11 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 	said := c.hooks.saidOf(name)
 	next := source.Look(was, c.see(ctx, m.Module, was), now)
 	next.Module = name
+	if planted.Is("a missing source is no module") && (next.State == source.Gone || next.State == source.Empty || next.State == source.NoRef) {
+		if err := c.write(ctx, func(tx *db.Tx) error { return undeclareAll(tx, name) }); err != nil {
+			return loop.Result{}, err
+		}
+	}
 	for _, p := range said {
 		next = source.Heed(next, p, now)
 	}
@@ -61,6 +67,17 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 	}
 	_, behind := next.Behind()
 	return loop.Result{After: c.hooks.patience(name, behind)}, nil
+}
+
+// undeclareAll is a planted bug: what cannot be read is taken for what is not there.
+func undeclareAll(tx *db.Tx, module string) error {
+	rows, err := deliverystore.Declared(tx)
+	for _, d := range rows {
+		if err == nil && d.Module == module {
+			err = deliverystore.Undeclare(tx, module, d.Node)
+		}
+	}
+	return err
 }
 
 // saveSource records what is known of a source where there is something to

@@ -16,6 +16,7 @@ import (
 	"noxmesh/document"
 	identitystore "noxmesh/identity/store"
 	"noxmesh/internal/db"
+	"noxmesh/internal/planted"
 	"noxmesh/inventory"
 	"noxmesh/plan"
 	"noxmesh/trouble"
@@ -248,7 +249,7 @@ func (v *view) inOrder() []*nodeView {
 // recovering is why nothing is declared at all, or empty: a node has accepted
 // what this record never issued, so that the record is not the newest.
 func (v *view) recovering() string {
-	if len(v.astray) == 0 {
+	if len(v.astray) == 0 || planted.Is("a restored controller goes on declaring") {
 		return ""
 	}
 	var who []string

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"noxmesh/delivery/build"
@@ -12,6 +13,7 @@ import (
 	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/planted"
 	"noxmesh/link"
 )
 
@@ -97,11 +99,30 @@ func (c *Controller) lease(ctx context.Context, w link.Work) (r *deliverystore.R
 	if err != nil || !waiting {
 		return nil, err
 	}
+	if planted.Is("lease recorded after the request is given") {
+		return c.leaseLate(ctx, w)
+	}
 	err = c.leased(ctx, func(tx *db.Tx, now time.Time) error {
 		r, err = deliverystore.Lease(tx, deliverystore.Leasing{Builder: w.Builder, Platform: w.Platform, Sandbox: w.Sandbox == "", Now: now, Lease: c.cfg.Lease})
 		return err
 	})
 	return r, err
+}
+
+// leaseLate is a planted bug: the lease is worked out, given, and recorded later.
+func (c *Controller) leaseLate(ctx context.Context, w link.Work) (r *deliverystore.RequestRow, err error) {
+	lease := func(tx *db.Tx, now time.Time) error {
+		r, err = deliverystore.Lease(tx, deliverystore.Leasing{Builder: w.Builder, Platform: w.Platform, Sandbox: w.Sandbox == "", Now: now, Lease: c.cfg.Lease})
+		return err
+	}
+	given := errors.New("given")
+	err = c.leased(ctx, func(tx *db.Tx, now time.Time) error { return errors.Join(lease(tx, now), given) })
+	if !errors.Is(err, given) {
+		return nil, err
+	}
+	out := r
+	time.AfterFunc(time.Second, func() { _ = c.leased(ctx, lease) })
+	return out, nil
 }
 
 // working extends a lease and keeps the log so far.
@@ -159,6 +180,9 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 		_, err = deliverystore.SaveAnswer(tx, deliverystore.AnswerRow{Answer: a, Envelope: m.Data, Verdict: verdict.Judge(a), At: now})
 		return err
 	})
+	if planted.Is("answer acknowledged before it is committed") {
+		err = nil
+	}
 	switch {
 	case fault.KindOf(err) == fault.Denied || fault.KindOf(err) == fault.NotFound:
 		// Never to be committed: the builder is told to let go of it.

@@ -3,12 +3,14 @@ package host
 import (
 	"reflect"
 	"sync"
+	"time"
 
 	"noxmesh/declaration"
 	"noxmesh/host/keep"
 	"noxmesh/host/resource"
 	"noxmesh/host/system"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/planted"
 	"noxmesh/link"
 )
 
@@ -112,7 +114,7 @@ func (m *member) judge(envelope link.Envelope) (verdict, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	d, tuple, err := m.verify(envelope)
-	if err == nil && tuple == m.accepted {
+	if err == nil && (tuple == m.accepted || planted.Is("equal digest taken for accepted") && tuple.Digest == m.accepted.Digest) {
 		return m.follows(envelope, d)
 	}
 	if err == nil {
@@ -122,7 +124,9 @@ func (m *member) judge(envelope link.Envelope) (verdict, error) {
 		m.refused = &link.Refusal{Epoch: d.Epoch, Generation: d.Generation, Digest: tuple.Digest, Why: err.Error()}
 		return refused, nil
 	}
-	if err := m.folder.SaveAccepted(envelope); err != nil {
+	if planted.Is("accepted kept after the first effect") {
+		time.AfterFunc(5*time.Second, func() { _ = m.folder.SaveAccepted(envelope) })
+	} else if err := m.folder.SaveAccepted(envelope); err != nil {
 		return nothingNew, err
 	}
 	m.accepted, m.declaration, m.refused = tuple, d, nil
@@ -165,9 +169,9 @@ func (m *member) may(d declaration.Declaration, tuple declaration.Tuple) error {
 		return fault.New(fault.Denied, "it is of mesh %q, this node is of %q", d.Mesh, m.mesh)
 	case d.Node != m.node:
 		return fault.New(fault.Denied, "it is for node %q, this is %q", d.Node, m.node)
-	case tuple.Before(m.accepted):
+	case tuple.Before(m.accepted) && !planted.Is("lower generation accepted"):
 		return fault.New(fault.Denied, "%d/%d is older than %d/%d, which was accepted", d.Epoch, d.Generation, m.accepted.Epoch, m.accepted.Generation)
-	case !m.accepted.Before(tuple):
+	case !m.accepted.Before(tuple) && !planted.Is("equal generation with another digest accepted") && !planted.Is("lower generation accepted"):
 		return fault.New(fault.Denied, "%d/%d was accepted as %s, and this is %s", d.Epoch, d.Generation, m.accepted.Digest.Short(), tuple.Digest.Short())
 	}
 	return resource.Refuse(m.gate, d.Body)

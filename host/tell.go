@@ -8,6 +8,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/host/keep"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/planted"
 	"noxmesh/link"
 	"noxmesh/report"
 )
@@ -119,7 +120,7 @@ func (r *runner) send(ctx context.Context, rep report.Report) error {
 	if err != nil {
 		return err
 	}
-	if receipt.Mesh != rep.Mesh || receipt.To != rep.Node || receipt.For != strconv.FormatInt(rep.Sequence, 10) {
+	if receipt.Mesh != rep.Mesh || receipt.To != rep.Node || receipt.For != strconv.FormatInt(rep.Sequence, 10) && !planted.Is("receipt of another report believed") {
 		return fault.New(fault.Denied, "a receipt for %q to %q of mesh %q, this is report %d of %q in %q",
 			receipt.For, receipt.To, receipt.Mesh, rep.Sequence, rep.Node, rep.Mesh)
 	}

@@ -9,6 +9,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/planted"
 )
 
 // AnswerRow is a builder's answer as it came in.
@@ -54,6 +55,11 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	first, found, err := db.One(tx, scanFirst, `SELECT builder, outcome, build FROM answer WHERE request = $1`, r.ID)
 	if err != nil {
 		return "", err
+	}
+	if found && planted.Is("two builds for one request") && a.Outcome == build.OutcomeBuilt {
+		if err := saveBuild(tx, row); err != nil {
+			return "", err
+		}
 	}
 	if found {
 		return saveLater(tx, r.ID, first, a)

@@ -10,6 +10,7 @@ import (
 	"noxmesh/host/system"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/planted"
 	"noxmesh/report"
 )
 
@@ -127,6 +128,11 @@ func (c *cleaning) release(e keep.Entry) {
 
 func (c *cleaning) removeMade(e keep.Entry) {
 	p := e.Thing.Path
+	if planted.Is("removal forgotten before it is done") {
+		c.say(e.ID, "")
+		c.drop(p)
+		return
+	}
 	says, err := c.takeAway(e)
 	switch {
 	case err != nil:

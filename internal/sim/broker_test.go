@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/internal/bus"
 	"noxmesh/internal/fault"
@@ -154,11 +155,15 @@ func (c *control) serve(l letter, from *program, back chan answered) {
 // acknowledges notes a receipt as it leaves its controller: what it is for is in
 // the record, or it lies.
 func (c *control) acknowledges(l letter, data []byte) {
-	if l.verb != link.VerbReport && l.verb != link.VerbAnswer {
+	if l.verb != link.VerbReport && l.verb != link.VerbAnswer && l.verb != link.VerbWork {
 		return
 	}
 	e, err := link.DecodeEnvelope(data)
 	c.w.must(err)
+	if l.verb == link.VerbWork {
+		c.gives(l, e)
+		return
+	}
 	r, err := link.DecodeReceipt(e.Payload)
 	c.w.must(err)
 	if r.Stop != "" {
@@ -175,6 +180,21 @@ func (c *control) acknowledges(l letter, data []byte) {
 	}
 	if c.record == c.w.record {
 		c.w.acks = append(c.w.acks, a)
+	}
+}
+
+// gives holds a request that leaves the controller against its record: that it
+// was given is recorded first.
+func (c *control) gives(l letter, e link.Envelope) {
+	a, err := link.DecodeWorkAnswer(e.Payload)
+	c.w.must(err)
+	if a.Request == nil {
+		return
+	}
+	r, err := build.DecodeRequest(a.Request.Payload)
+	c.w.must(err)
+	if c.count(`SELECT count(*) FROM given WHERE request = $1 AND builder = $2`, r.ID, l.id) == 0 {
+		c.w.find(invariant.I4, l.id, "it is given request %s, and the record does not know", r.ID[:8])
 	}
 }
 
@@ -276,8 +296,11 @@ func (w *world) bendAnswer(l letter, data []byte) []byte {
 		w.fall(letter{link.VerbDecl, w.nodes[w.rng.IntN(len(w.nodes))].id, data})
 		return data
 	default:
-		kinds := []string{"back hello", "back report", "back work", "back working", "back answer"}
-		if old := w.office.seen[kinds[w.rng.IntN(len(kinds))]]; len(old) > 0 {
+		kind := "back " + string(l.verb)
+		if w.chance(0.3) {
+			kind = []string{"back hello", "back report", "back work", "back working", "back answer"}[w.rng.IntN(5)]
+		}
+		if old := w.office.seen[kind]; len(old) > 0 {
 			return old[w.rng.IntN(len(old))]
 		}
 		return data

@@ -2,11 +2,11 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing/synctest"
 	"time"
 
@@ -18,6 +18,8 @@ import (
 	"noxmesh/internal/fault"
 	"noxmesh/internal/invariant"
 	"noxmesh/link"
+	"noxmesh/trouble"
+	troublestore "noxmesh/trouble/store"
 )
 
 // control is one life of a controller.
@@ -147,26 +149,37 @@ func (l ledger) Write(ctx context.Context, f func(*db.Tx) error) error {
 	return err
 }
 
-// strictly is a write, held against the law that nothing is issued while a
-// node stands against the record.
+// strictly is a write, held against what no write may do: issue something while
+// a node stands against the record, and make a trouble younger than it is.
 func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
-	var against, before, after int64
-	count := func(into *int64, query string) func(*db.Tx) error {
-		return func(tx *db.Tx) (err error) {
-			*into, _, err = db.One(tx, db.Number, query)
-			return err
-		}
-	}
 	const issued, findings = `SELECT count(*) FROM ledger`, `SELECT count(*) FROM node WHERE finding <> '' AND removed_at = 0`
-	l.c.w.must(errors.Join(l.c.db.Read(l.c.w.ctx, count(&against, findings)), l.c.db.Read(l.c.w.ctx, count(&before, issued))))
+	const declared = `SELECT count(*) FROM declared`
+	against, before, had, old := l.c.count(findings), l.c.count(issued), l.c.count(declared), l.troubles()
 	if err := l.c.db.Write(ctx, f); err != nil {
 		return err
 	}
-	l.c.w.must(l.c.db.Read(l.c.w.ctx, count(&after, issued)))
-	if against > 0 && after > before {
+	if against > 0 && l.c.count(issued) > before {
 		l.c.w.find(invariant.I5, l.c.name, "it issues something while a node stands against its record")
 	}
+	if strings.HasPrefix(label(ctx), "source/") && l.c.count(declared) < had {
+		l.c.w.find(invariant.I1, label(ctx), "a look at a source takes something away that was declared")
+	}
+	for _, t := range l.troubles() {
+		for _, was := range old {
+			if len(l.c.w.controllers) == 1 && t.Key == was.Key && t.Fingerprint == was.Fingerprint && (t.Since.After(was.Since) || t.Count < was.Count) {
+				l.c.w.find(invariant.I8, t.Key, "it was in trouble since %s, %d times, and now since %s, %d times", was.Since.UTC(), was.Count, t.Since.UTC(), t.Count)
+			}
+		}
+	}
 	return nil
+}
+
+func (l ledger) troubles() (all []trouble.Trouble) {
+	l.c.w.must(l.c.db.Read(l.c.w.ctx, func(tx *db.Tx) (err error) {
+		all, err = troublestore.All(tx)
+		return err
+	}))
+	return all
 }
 
 // wire is the broker as the controller has it.

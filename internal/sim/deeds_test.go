@@ -27,11 +27,11 @@ func (w *world) deed() {
 		{6, "the forge says something else", w.forgeFails},
 		{6, "a hook", func() { w.hook(w.module()) }},
 		{8, "the controller is killed", w.killController},
-		{3, "another controller takes the record over", w.takeOver},
+		{4, "another controller takes the record over", w.takeOver},
 		{3, "a backup of the record", func() { w.backups = append(w.backups, w.backup(w.record)) }},
 		{4, "the record is restored from a backup", w.restore},
-		{2, "a copy of the record has a controller of its own", w.clone},
-		{2, "the controller runs twice", w.twin},
+		{4, "a copy of the record has a controller of its own", w.clone},
+		{4, "the controller runs twice", w.twin},
 		{8, "a host is killed", func() { w.killNode(w.someNode()) }},
 		{3, "a snapshot of a node", func() { w.snapshot(w.someNode()) }},
 		{3, "a node is restored from its snapshot", func() { w.restoreNode(w.someNode()) }},
@@ -189,7 +189,7 @@ func (w *world) restore() {
 	}
 	w.copyRecord(w.backups[w.rng.IntN(len(w.backups))], w.record)
 	w.holder = w.heldBy(w.record)
-	w.mixed, w.acks = true, nil
+	w.mixed, w.acks, w.declared = true, nil, nil
 	for _, n := range w.nodes {
 		n.excused = n.most
 	}
@@ -220,7 +220,8 @@ func (w *world) clone() {
 	c := w.raise("clone", w.backup(w.record), w.holder)
 	w.mixed = true
 	if c != nil {
-		w.while(90, c.die)
+		w.commit(w.module()) // so that both have something to issue
+		w.while(120, c.die)
 	}
 }
 
@@ -370,6 +371,7 @@ func (w *world) assign(m string, n *node) {
 
 func (w *world) unassign(m string, n *node) {
 	if c := w.main(); c != nil {
+		w.taken = true
 		call(c, api.Unassign(), api.UnassignIn{Module: m, Node: n.name}, func(api.AssignOut, error) {})
 	}
 }

@@ -57,13 +57,17 @@ func (w *world) lie() {
 }
 
 // answered reports whether the record has an answer to the request.
-func (c *control) answered(request string) (yes bool) {
-	c.w.must(c.db.Read(c.w.ctx, func(tx *db.Tx) error {
-		n, _, err := db.One(tx, db.Number, `SELECT count(*) FROM answer WHERE request = $1`, request)
-		yes = n > 0
+func (c *control) answered(request string) bool {
+	return c.count(`SELECT count(*) FROM answer WHERE request = $1`, request) > 0
+}
+
+// count asks the record for a number, past the queue.
+func (c *control) count(query string, args ...any) (n int64) {
+	c.w.must(c.db.Read(c.w.ctx, func(tx *db.Tx) (err error) {
+		n, _, err = db.One(tx, db.Number, query, args...)
 		return err
 	}))
-	return yes
+	return n
 }
 
 // another is a manifest like this one, and yet not the same.

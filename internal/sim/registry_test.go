@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/host"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/invariant"
 	"noxmesh/internal/oci"
 	"noxmesh/manifest"
 
@@ -173,6 +175,11 @@ func (s press) PushManifest(ctx context.Context, _ string, m oci.Manifest) (docu
 		return "", err
 	}
 	g := s.p.w.registry
+	for _, l := range append(slices.Clone(m.Layers), m.Config) {
+		if _, there := g.blobs[l.Digest]; !there && !slices.Contains(g.taken, l.Digest) {
+			s.p.w.find(invariant.I3, s.p.name, "it publishes a manifest, and blob %s is not there", l.Digest.Short())
+		}
+	}
 	g.manifests[d], g.bytes[d] = m, data
 	if made, err := manifest.DecodeBuilt("built manifest", g.blobs[m.Config.Digest]); err == nil {
 		s.p.w.learn(made)

@@ -9,7 +9,10 @@ import (
 	"noxmesh/api"
 	"noxmesh/declaration"
 	"noxmesh/delivery"
+	"noxmesh/delivery/source"
+	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
+	"noxmesh/internal/db"
 	"noxmesh/internal/invariant"
 	"noxmesh/internal/observe"
 	"noxmesh/inventory"
@@ -29,6 +32,7 @@ func (w *world) check(ask func(invariant.Seen) []invariant.Finding) {
 		w.fail("%s", f)
 	}
 	w.truth(s, seen.Record)
+	w.kept(s, seen.Record)
 }
 
 // seen is everything there is to see now; false while no controller runs.
@@ -43,6 +47,7 @@ func (w *world) seen() (seen invariant.Seen, s status.Status, ok bool) {
 	}
 	record, err := observe.Record(w.ctx, c.db)
 	w.must(err)
+	w.copied(c, s, record)
 	seen = invariant.Seen{At: time.Now(), Record: record, Said: observe.Said(s, record.Builds), Registry: w.registry.seen(), Acks: w.acks}
 	for _, m := range s.Modules {
 		if head := w.forge.repositories[m.Module].head; head != nil {
@@ -53,6 +58,27 @@ func (w *world) seen() (seen invariant.Seen, s status.Status, ok bool) {
 		seen.Nodes = append(seen.Nodes, n.seen(record))
 	}
 	return seen, s, true
+}
+
+// copied is that what the controller shows is what its record holds, whoever wrote it.
+func (w *world) copied(c *control, s status.Status, record invariant.Record) {
+	var sources map[string]source.Source
+	w.must(c.db.Read(w.ctx, func(tx *db.Tx) (err error) {
+		sources, err = deliverystore.Sources(tx)
+		return err
+	}))
+	for _, m := range s.Modules {
+		if is := sources[m.Module]; is.Commit != m.Source.Commit {
+			w.find(invariant.I2, m.Module, "its source is shown at %q, and the record has %q", m.Source.Commit, is.Commit)
+		}
+	}
+	for _, n := range s.Nodes {
+		for _, row := range record.Nodes {
+			if row.Node == n.Node && !row.ReportAt.Equal(n.ReportAt) {
+				w.find(invariant.I2, n.Name, "its report of %s is shown, and the record has one of %s", n.ReportAt, row.ReportAt)
+			}
+		}
+	}
 }
 
 func (n *node) seen(record invariant.Record) invariant.Node {
@@ -96,6 +122,24 @@ func (g *registry) seen() invariant.Registry {
 		is.Manifests = append(is.Manifests, m)
 	}
 	return is
+}
+
+// kept is that what is declared where it belongs stays declared, unless somebody
+// takes it away: no failure does.
+func (w *world) kept(s status.Status, record invariant.Record) {
+	now := map[string]bool{}
+	for _, d := range record.Declared {
+		now[d.Module+" on "+d.Node] = true
+	}
+	for _, m := range s.Modules {
+		for _, on := range m.Nodes {
+			pair := m.Module + " on " + on.Node
+			if w.declared[pair] && !now[pair] && !w.taken {
+				w.find(invariant.I1, pair, "it was declared and still belongs there, and is not declared any more")
+			}
+		}
+	}
+	w.declared = now
 }
 
 // truth holds what is claimed against what the world has seen with its own eyes:

@@ -95,7 +95,9 @@ type world struct {
 	paths   map[string]map[string]bool // by module: every path that any edition has
 
 	acks     []invariant.Ack
-	mixed    bool // nodes may have been told what the record does not know
+	declared map[string]bool // module and node, at the last look; empty where it may have changed on purpose
+	taken    bool            // an assignment was taken back: the call may take effect at any time
+	mixed    bool            // nodes may have been told what the record does not know
 	findings []string
 	began    time.Time
 	shown    []string // the trace, where it is kept
