@@ -7,6 +7,8 @@ PROGRAMS := mesh mesh-controller mesh-builder mesh-host
 LINT     := $(GO) tool -modfile=tools/go.mod golangci-lint
 FUZZ     ?= 20s
 BENCH    ?= .
+SEEDS    ?= 3000
+FIRST    ?= 1
 
 # The race detector needs a C compiler; where there is none, the tests run
 # without it.
@@ -20,7 +22,7 @@ export GORACE ?= atexit_sleep_ms=10
 STATE := git status --porcelain 2>/dev/null; git diff 2>/dev/null | cksum
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check sweep bench fuzz power golden docs clean
+.PHONY: help build demo test lint check sweep bench fuzz power golden docs clean sim bugs soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +64,25 @@ power: ## cut the power at each effect of each writer, and fill its disks (root,
 	@own=; if [ "$$(id -u)" = 0 ]; then own="unshare -m --propagation private"; fi; code=$$(mktemp); \
 	{ $$own $(GO) test -tags 'meshcrash power' -v -count=1 -parallel 8 -run '^Test(PowerIsCut|DiskOf|ACut|ADisk|AnImage)' $(POWERED); echo $$? >$$code; } | \
 	grep -vE '^ *(=== |--- PASS)'; code=$$(cat $$code; rm $$code); exit $$code
+
+sim: ## the simulation: SEEDS=3000 seeds from FIRST=1, and every planted bug is found
+	@mkdir -p bin
+	$(GO) test -tags meshbugs -c -o bin/sim.test ./internal/sim
+	@cd internal/sim && half=$$(( ($(SEEDS) + 1) / 2 )); \
+	../../bin/sim.test -test.timeout 1h -test.run 'TestSim$$' -first $(FIRST) -seeds $$half & one=$$!; \
+	../../bin/sim.test -test.timeout 1h -test.run 'TestSim$$' -first $$(( $(FIRST) + half )) -seeds $$half; two=$$?; \
+	wait $$one && test $$two = 0
+	@$(MAKE) --no-print-directory bugs
+
+bugs: ## every planted bug is found by the simulation, or this is red (BUG=name for one)
+	@mkdir -p bin
+	$(GO) test -tags meshbugs -c -o bin/sim.test ./internal/sim
+	cd internal/sim && ../../bin/sim.test -test.timeout 2h -test.run TestBugs -test.v -bug '$(BUG)'
+
+soak: ## new seeds until it is stopped, or for FOR=1h
+	@mkdir -p bin
+	$(GO) test -c -o bin/sim.test ./internal/sim
+	cd internal/sim && ../../bin/sim.test -test.timeout 0 -test.run 'TestSim$$' -test.v -first $$(date +%s) -seeds 0 -for $(or $(FOR),8760h)
 
 golden: ## write the golden files, and what the command stories expect, anew
 	@for folder in $$(git grep -lE 'flag.Bool\("update"' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
