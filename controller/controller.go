@@ -60,7 +60,7 @@ type Controller struct {
 // newController is a controller that stands on nothing yet.
 func newController(cfg Config) *Controller {
 	c := &Controller{
-		cfg: cfg, log: cfg.Log, book: newBook(), conduct: newConduct(clock.Now()), work: newBell(), receipts: newBell(),
+		cfg: cfg, log: cfg.Log, steady: newSteady(), book: newBook(), conduct: newConduct(clock.Now()), work: newBell(), receipts: newBell(),
 		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]said{}}, hooks: newHooks(),
 	}
 	c.small = newSmall(c.write)
