@@ -284,25 +284,10 @@ func (c *Controller) answerLoginAdd(ctx context.Context, _ api.Who, in api.Login
 func (c *Controller) answerJoin(ctx context.Context, _ api.Who, in api.JoinIn) (api.JoinOut, error) {
 	secret, now := identity.NewSecret(), clock.Now()
 	var t identitystore.TokenRow
-	revoked := ""
+	var revoked string
 	err := c.write(ctx, func(tx *db.Tx) (err error) {
-		again := false
-		revoked = ""
-		if t, again, err = useToken(tx, in, now); err != nil {
-			return err
-		}
-		if err := identitystore.SetRegistrySecret(tx, t.Target, identity.HashSecret(secret)); err != nil || again {
-			return err
-		}
-		if t.Kind == identity.KindBuilder {
-			return identitystore.AddBuilder(tx, identitystore.BuilderRow{ID: t.Target, Name: t.Name, Sign: in.Sign, Nats: in.Nats, Version: in.Version, AddedAt: now})
-		}
-		was, err := inventorystore.Node(tx, t.Target)
-		if err != nil {
-			return err
-		}
-		revoked = was.Nats
-		return inventorystore.JoinNode(tx, inventorystore.Joining{ID: t.Target, Sign: in.Sign, Nats: in.Nats, Seal: in.Seal, Host: in.Version, Speaks: in.Speaks, At: now})
+		t, revoked, err = join(tx, in, secret, now)
+		return err
 	})
 	if err != nil {
 		return api.JoinOut{}, err
@@ -326,6 +311,25 @@ func (c *Controller) answerJoin(ctx context.Context, _ api.Who, in api.JoinIn) (
 		Format: identity.Format, Mesh: c.mesh, ID: t.Target, Name: t.Name, CA: string(c.keys.ca.PEM()), Broker: c.at.Broker,
 		JWT: jwt, Registry: c.at.Registry, RegistrySecret: secret.Reveal(), Keys: c.keys.document,
 	}, nil
+}
+
+// join records who joins with which token, and is the key that it had before.
+func join(tx *db.Tx, in api.JoinIn, secret identity.Secret, now time.Time) (t identitystore.TokenRow, revoked string, err error) {
+	t, again, err := useToken(tx, in, now)
+	if err != nil {
+		return t, "", err
+	}
+	if err := identitystore.SetRegistrySecret(tx, t.Target, identity.HashSecret(secret)); err != nil || again {
+		return t, "", err
+	}
+	if t.Kind == identity.KindBuilder {
+		return t, "", identitystore.AddBuilder(tx, identitystore.BuilderRow{ID: t.Target, Name: t.Name, Sign: in.Sign, Nats: in.Nats, Version: in.Version, AddedAt: now})
+	}
+	was, err := inventorystore.Node(tx, t.Target)
+	if err != nil {
+		return t, "", err
+	}
+	return t, was.Nats, inventorystore.JoinNode(tx, inventorystore.Joining{ID: t.Target, Sign: in.Sign, Nats: in.Nats, Seal: in.Seal, Host: in.Version, Speaks: in.Speaks, At: now})
 }
 
 // useToken uses the token up. Again: whoever brings it has used it before, and

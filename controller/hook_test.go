@@ -59,7 +59,7 @@ func (f *slowForge) seen() []string {
 	return looks
 }
 
-var commits = struct{ a, b, c string }{strings.Repeat("a", 40), strings.Repeat("b", 40), strings.Repeat("c", 40)} //nolint:gochecknoglobals // constants
+var commits = struct{ a, b, c string }{strings.Repeat("a", 40), strings.Repeat("b", 40), strings.Repeat("c", 40)}
 
 // hooked is a rig with a slow forge in a bubble of time, its source loop
 // running, and two modules of one repository and one of another.

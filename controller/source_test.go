@@ -121,10 +121,10 @@ func TestEverySourceState(t *testing.T) {
 			r.git("site", "tag", "kept")
 			r.commit("many", map[string]string{"services/site/module.json": moduleJSON("site", "first")})
 			in := c.in
-			switch {
-			case in.Repository == "":
+			switch in.Repository {
+			case "":
 				in.Repository = r.address("site")
-			case in.Repository == "/many":
+			case "/many":
 				in.Repository = r.address("many")
 			}
 			in.Repository = strings.ReplaceAll(in.Repository, "ROOT", r.root)

@@ -107,7 +107,7 @@ func (c *Controller) judge(ctx context.Context, m mesh.Module, s source.Source) 
 	d, err := c.git.Descends(ctx, git.Place{URL: m.Repository, Ref: s.Ref, Folder: m.Folder}, to, from)
 	if fault.KindOf(err) == fault.Unavailable || ctx.Err() != nil {
 		c.log.Debug("what came before a commit is not known yet", "module", m.Name, "commit", to, "error", err)
-		return s, nil
+		return s, nil //nolint:nilerr // the next look asks again
 	}
 	next := source.Judged(s, kindOfDescent(d))
 	return next, c.saveSource(ctx, s, next)
@@ -187,6 +187,7 @@ func stateInPlace(c git.Cause) source.State {
 		return source.NotFile
 	case git.TooBig:
 		return source.BadManifest
+	case git.NoFile, git.NoRepository, git.Empty, git.NoRef, git.NoCommit:
 	}
 	return source.NoManifest
 }
@@ -211,6 +212,7 @@ func stateOf(err error) source.State {
 		return source.Denied
 	case fault.Invalid:
 		return source.Refused
+	case fault.Unknown, fault.NotFound, fault.Conflict, fault.Unavailable, fault.Broken:
 	}
 	return source.Unreachable
 }
