@@ -149,45 +149,50 @@ func (c *Controller) quarantine(ctx context.Context, n *inventory.Node, twins st
 // hear records what a hello says, and its receipt. A tuple that the ledger
 // never issued is a finding, and overwrites nothing.
 func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, now time.Time) error {
-	before := false
+	outdated := false
 	err := c.small.write(ctx, func(tx *db.Tx) (err error) {
-		h := h
-		before, err = late(tx, h)
-		if err != nil {
-			return err
-		}
-		if before {
-			h.Refused = nil
-		}
-		fresh, err := inventorystore.Heard(tx, h, now)
-		if err != nil {
-			return err
-		}
-		is, err := mustRead(tx, n.ID)
-		if err != nil {
-			return err
-		}
-		if !fresh {
-			*n = is
-			return errHeard
-		}
-		moved, err := receipt(tx, is, h, now)
-		if err == nil && moved {
-			is, err = mustRead(tx, n.ID)
-		}
-		*n = is
+		*n, outdated, err = heardOf(tx, n.ID, h, now)
 		return err
 	})
-	if err == nil {
-		if before {
-			c.conduct.late(n.ID, refusedTuple(h))
-		}
-		if m, ok := c.outbox.of(n.ID); ok && (m.tuple == h.Accepted || n.HasRefused(m.tuple)) {
-			c.outbox.received(n.ID)
-		}
-		c.receipts.ring()
+	if err != nil {
+		return err
 	}
-	return err
+	if outdated {
+		c.conduct.late(n.ID, refusedTuple(h))
+	}
+	if m, ok := c.outbox.of(n.ID); ok && (m.tuple == h.Accepted || n.HasRefused(m.tuple)) {
+		c.outbox.received(n.ID)
+	}
+	c.receipts.ring()
+	return nil
+}
+
+// heardOf records a hello and is the node as it then stands. Outdated: what it
+// says that it refused came too late to say anything.
+func heardOf(tx *db.Tx, id string, h link.Hello, now time.Time) (is inventory.Node, outdated bool, err error) {
+	is.ID = id
+	if outdated, err = late(tx, h); err != nil {
+		return is, false, err
+	}
+	if outdated {
+		h.Refused = nil
+	}
+	fresh, err := inventorystore.Heard(tx, h, now)
+	if err != nil {
+		return is, false, err
+	}
+	was, err := mustRead(tx, id)
+	if err != nil {
+		return is, false, err
+	}
+	if !fresh {
+		return was, false, errHeard
+	}
+	moved, err := receipt(tx, was, h, now)
+	if err == nil && moved {
+		was, err = mustRead(tx, id)
+	}
+	return was, outdated, err
 }
 
 // late reports whether what the node refused is of ours and older than what it

@@ -1,3 +1,5 @@
+//go:build meshcrash
+
 package line
 
 import (
