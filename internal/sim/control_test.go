@@ -166,7 +166,7 @@ func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
 	}
 	for _, t := range l.troubles() {
 		for _, was := range old {
-			if len(l.c.w.controllers) == 1 && t.Key == was.Key && t.Fingerprint == was.Fingerprint && (t.Since.After(was.Since) || t.Count < was.Count) {
+			if !l.c.w.doubled && t.Key == was.Key && t.Fingerprint == was.Fingerprint && (t.Since.After(was.Since) || t.Count < was.Count) {
 				l.c.w.find(invariant.I8, t.Key, "it was in trouble since %s, %d times, and now since %s, %d times", was.Since.UTC(), was.Count, t.Since.UTC(), t.Count)
 			}
 		}

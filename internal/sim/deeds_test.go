@@ -151,6 +151,7 @@ func (w *world) takeOver() {
 	if old == nil {
 		return
 	}
+	w.doubled = true
 	w.holders++
 	w.holder = fmt.Sprintf("holder%04d", w.holders)
 	w.recoverRecord()
@@ -230,6 +231,7 @@ func (w *world) twin() {
 	if w.main() == nil || len(w.controllers) > 1 {
 		return
 	}
+	w.doubled = true
 	if c := w.raise("twin", w.record, w.holder); c != nil {
 		w.while(90, c.die)
 	}

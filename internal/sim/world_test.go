@@ -97,6 +97,7 @@ type world struct {
 	acks     []invariant.Ack
 	declared map[string]bool // module and node, at the last look; empty where it may have changed on purpose
 	taken    bool            // an assignment was taken back: the call may take effect at any time
+	doubled  bool            // two controllers have written into one record: each counts what it has seen itself
 	mixed    bool            // nodes may have been told what the record does not know
 	findings []string
 	began    time.Time
