@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"noxmesh/delivery/build"
+	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
 )
 
@@ -96,8 +97,9 @@ func surroundings(err error) bool {
 	return true
 }
 
-// said is err and its hint.
+// said is err and its hint, and of which disk it speaks.
 func said(err error) string {
+	err = disk.Say(err, "")
 	if hint := fault.HintOf(err); hint != "" {
 		return err.Error() + " (" + hint + ")"
 	}

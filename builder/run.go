@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"noxmesh/internal/bus"
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
@@ -48,15 +49,15 @@ func openWith(c Config, locked func(Config, state) (*builder, error)) (*builder,
 	}
 	s, err := openState(c.State)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, disk.Say(err, c.State)
 	}
 	lock, err := s.lock()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, disk.Say(err, c.State)
 	}
 	b, err := locked(c, s)
 	if err != nil {
-		return nil, nil, errors.Join(err, lock.Close())
+		return nil, nil, errors.Join(disk.Say(err, c.State), lock.Close())
 	}
 	return b, func() error { return errors.Join(b.workshop.close(), lock.Close()) }, nil
 }

@@ -45,7 +45,7 @@ func (b *builder) loop(ctx context.Context) error {
 		began := time.Now()
 		if err := b.turn(ctx); err != nil {
 			if ctx.Err() == nil {
-				b.log.Warn("no work", "why", err)
+				b.log.Warn("no work", "why", said(err))
 			}
 			wait.pause(ctx)
 			continue

@@ -12,6 +12,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/identity"
 	"noxmesh/internal/bus/broker"
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/link"
@@ -133,7 +134,7 @@ func writeOnce(path string, data []byte) error {
 		return err
 	})
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "write %q", path)
+		return fault.Wrap(fault.Unavailable, disk.Say(err, path), "write %q", path)
 	}
 	return nil
 }

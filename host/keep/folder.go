@@ -14,6 +14,7 @@ import (
 
 	"noxmesh/document"
 	"noxmesh/host/system"
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/planted"
@@ -61,18 +62,18 @@ func at(sys *system.Root, create bool) (*Folder, error) {
 	if create {
 		err := effect.Do("keep.folder.make", func() error { return makeFolder(sys) })
 		if err != nil {
-			return nil, fault.Wrap(fault.Unavailable, system.Cause(err), "make the state folder %q", name)
+			return nil, fault.Wrap(fault.Unavailable, sys.Say(system.Cause(err), Path), "make the state folder %q", name)
 		}
 	}
 	if _, err := sys.Dir(Path); err != nil {
 		if system.Absent(err) {
 			return nil, fault.New(fault.NotFound, "there is no state in %q: no host has run here", name)
 		}
-		return nil, fault.Wrap(fault.Unavailable, system.Cause(err), "open the state folder %q", name)
+		return nil, fault.Wrap(fault.Unavailable, sys.Say(system.Cause(err), Path), "open the state folder %q", name)
 	}
 	dir, err := sys.Sub(Path)
 	if err != nil {
-		return nil, fault.Wrap(fault.Unavailable, system.Cause(err), "open the state folder %q", name)
+		return nil, fault.Wrap(fault.Unavailable, sys.Say(system.Cause(err), Path), "open the state folder %q", name)
 	}
 	return &Folder{root: dir, name: name}, nil
 }
@@ -125,7 +126,7 @@ func openToAll(d *system.Dir, name string) error {
 func (f *Folder) take() error {
 	lock, err := f.root.Open(lockFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, system.Cause(err), "open the lock in %q", f.name)
+		return fault.Wrap(fault.Unavailable, f.cause(err), "open the lock in %q", f.name)
 	}
 	err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
@@ -140,14 +141,17 @@ func (f *Folder) take() error {
 	f.lock = lock
 	pid := strconv.Itoa(os.Getpid()) + "\n"
 	if err := lock.Truncate(0); err != nil && !system.Full(err) {
-		return fault.Wrap(fault.Unavailable, system.Cause(err), "write the lock in %q", f.name)
+		return fault.Wrap(fault.Unavailable, f.cause(err), "write the lock in %q", f.name)
 	}
 	_, err = lock.WriteAt([]byte(pid), 0)
 	if err != nil && !system.Full(err) { // the lock holds without its words
-		return fault.Wrap(fault.Unavailable, system.Cause(err), "write the lock in %q", f.name)
+		return fault.Wrap(fault.Unavailable, f.cause(err), "write the lock in %q", f.name)
 	}
 	return nil
 }
+
+// cause is why the file system did not do as it was told.
+func (f *Folder) cause(err error) error { return disk.Say(system.Cause(err), f.name) }
 
 // Close gives the state back.
 func (f *Folder) Close() error {
@@ -209,7 +213,7 @@ func (f *Folder) write(name string, body []byte) error {
 		}
 	}
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, system.Cause(err), "write %q", f.name+"/"+name)
+		return fault.Wrap(fault.Unavailable, f.cause(err), "write %q", f.name+"/"+name)
 	}
 	return nil
 }
@@ -259,7 +263,7 @@ func (f *Folder) lay(name string, body []byte, then func(*os.File) error) (err e
 func (f *Folder) remove(name string) error {
 	err := effect.Do("keep.file.remove", func() error { return f.root.Remove(name) })
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fault.Wrap(fault.Unavailable, system.Cause(err), "remove %q", f.name+"/"+name)
+		return fault.Wrap(fault.Unavailable, f.cause(err), "remove %q", f.name+"/"+name)
 	}
 	return nil
 }
@@ -271,7 +275,7 @@ func (f *Folder) read(name string) ([]byte, error) {
 		return nil, fault.New(fault.NotFound, "there is no %q", f.name+"/"+name)
 	}
 	if err != nil {
-		return nil, fault.Wrap(fault.Unavailable, system.Cause(err), "read %q", f.name+"/"+name)
+		return nil, fault.Wrap(fault.Unavailable, f.cause(err), "read %q", f.name+"/"+name)
 	}
 	first, body, ok := bytes.Cut(b, []byte("\n"))
 	if !ok || string(first)+"\n" != header(body) {

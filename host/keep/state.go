@@ -5,7 +5,6 @@ import (
 
 	"noxmesh/declaration"
 	"noxmesh/document"
-	"noxmesh/host/system"
 	"noxmesh/internal/fault"
 	"noxmesh/link"
 	"noxmesh/report"
@@ -113,7 +112,7 @@ func (f *Folder) KeepIndexes(digests []document.Digest) error {
 	}
 	names, err := f.root.Own()
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, system.Cause(err), "list %q", f.name)
+		return fault.Wrap(fault.Unavailable, f.cause(err), "list %q", f.name)
 	}
 	for _, name := range names {
 		if strings.HasPrefix(name, indexPrefix) && !keep[name] {

@@ -296,7 +296,7 @@ func (c *cleaning) say(id, text string) {
 
 // cannot reports what is still there though it should not be.
 func (c *cleaning) cannot(e keep.Entry, err error) {
-	why := fault.Wrap(fault.Conflict, system.Cause(err), "remove %q", e.Thing.Path)
+	why := fault.Wrap(fault.Conflict, c.sys.Say(system.Cause(err), e.Thing.Path), "remove %q", e.Thing.Path)
 	if it := c.byID[e.ID]; it != nil {
 		it.state, it.err = report.StateFailed, why
 		return

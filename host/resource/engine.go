@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"reflect"
@@ -209,7 +210,7 @@ func (p *pass) result() Result {
 		}
 		out := report.Resource{ID: it.res.ID, Digest: it.digest, State: it.state, Found: short(few(it.says)), Fixed: it.fixed && it.right()}
 		if it.err != nil {
-			out.Error = short(it.err.Error())
+			out.Error = short(p.sys.Say(it.err, cmp.Or(it.at, it.res.Path)).Error())
 		}
 		r.Resources = append(r.Resources, out)
 	}

@@ -24,6 +24,7 @@ type item struct {
 	known  bool // works are all that it consists of
 	state  report.State
 	err    error
+	at     string   // where err was met; empty: its own path
 	says   []string // what was found that differed
 	fixed  bool
 	index  archive.Index
@@ -62,6 +63,7 @@ func (it *item) broken(doing, p string, err error) {
 	if kind == fault.Unavailable || kind == fault.Unknown {
 		kind = fault.Conflict
 	}
+	it.at = p
 	it.fail(fault.Wrap(kind, system.Cause(err), "%s %q", doing, p))
 }
 

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -15,6 +13,7 @@ import (
 	driversqlite "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
+	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
 )
 
@@ -56,7 +55,7 @@ func unreachable(err error) bool {
 func (e engine) classifySQLite(err *driversqlite.Error, doing string) error {
 	switch err.Code() & 0xff { // the rest of the code says where in the file
 	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN:
-		return e.disk(err, doing)
+		return e.fileError(err, doing)
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return e.damaged(err.Error())
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_INTERRUPT, lib.SQLITE_NOMEM, lib.SQLITE_PROTOCOL:
@@ -108,47 +107,29 @@ func (e engine) damaged(says string) error {
 
 // disk is an error of the file's filesystem, which it names.
 func (e engine) disk(err error, doing string) error {
-	mount, free := filesystem(e.path)
-	if mount == "" {
-		return fault.Wrap(fault.Unavailable, err, "%s at %s", doing, e.name)
-	}
-	return fault.Wrap(fault.Unavailable, err, "%s at %s: the filesystem at %q (%d KiB free)", doing, e.name, mount, free>>10).
-		With("make room on %q or let it be written; what was recorded is unharmed", mount)
+	return fault.Wrap(fault.Unavailable, disk.Say(err, e.path), "%s at %s", doing, e.name).With("what was recorded is unharmed")
 }
 
-// filesystem is where the filesystem that holds path is mounted, and how many
-// bytes an ordinary user may still write to it. "" when nobody can tell.
-func filesystem(path string) (mount string, free int64) {
-	if path == "" {
-		return "", 0
-	}
-	here := filepath.Dir(path)
-	device, ok := deviceOf(here)
-	if !ok {
-		return "", 0
-	}
-	for here != "/" {
-		above := filepath.Dir(here)
-		if d, ok := deviceOf(above); !ok || d != device {
-			break
-		}
-		here = above
-	}
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(here, &s); err != nil {
-		return here, 0
-	}
-	return here, int64(s.Bavail) * s.Bsize
+// refusal is an error of the driver, which says by a number of its own what the kernel said.
+type refusal struct {
+	error
+	kernel syscall.Errno
 }
 
-func deviceOf(path string) (uint64, bool) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, false
+func (r refusal) Unwrap() error { return r.kernel }
+
+// fileError is a driver's error of the file, as the kernel would say it.
+func (e engine) fileError(err *driversqlite.Error, doing string) error {
+	kernel := map[int]syscall.Errno{lib.SQLITE_FULL: syscall.ENOSPC, lib.SQLITE_IOERR: syscall.EIO, lib.SQLITE_READONLY: syscall.EROFS}[err.Code()&0xff]
+	on := disk.Of(e.path)
+	switch {
+	case kernel == 0 && on.ReadOnly: // it cannot be opened
+		kernel = syscall.EROFS
+	case kernel == 0 && on.Full():
+		kernel = syscall.ENOSPC
 	}
-	s, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, false
+	if kernel == syscall.EROFS && !on.ReadOnly {
+		return fault.Wrap(fault.Unavailable, err, "%s at %s", doing, e.name).With("let the controller's user write the file and the folder it lies in; what was recorded is unharmed")
 	}
-	return s.Dev, true
+	return e.disk(refusal{err, kernel}, doing)
 }

@@ -51,7 +51,7 @@ func TestAFullDiskLosesNothingAndIsNamed(t *testing.T) {
 			return set("a", "old")(tx)
 		})
 	}
-	wantKind(t, err, fault.Unavailable, dir, "KiB free", "make room")
+	wantKind(t, err, fault.Unavailable, dir, "less than 1 MiB free of 2 MiB on ", "make room")
 	if got := get(t, d, "a"); got != "old" {
 		t.Errorf("after the disk was full the record says %q", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/distribution/distribution/v3/registry/storage/driver/factory"
 	"github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
 
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -57,7 +58,7 @@ type driver struct {
 func (d *driver) tell(path string, err error) error {
 	var absent storage.PathNotFoundError // what is to be removed may be gone
 	if err != nil && !errors.As(err, &absent) {
-		d.failed(fault.Wrap(fault.Unavailable, err, "write %q", d.full(path)))
+		d.failed(fault.Wrap(fault.Unavailable, disk.Say(err, d.full(path)), "write %q", d.full(path)))
 	}
 	return err
 }

@@ -1,0 +1,88 @@
+package disk_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"noxmesh/internal/disk"
+	"noxmesh/internal/fault"
+)
+
+// small is a file system of its own, mounted like this.
+func small(t *testing.T, flags uintptr, with string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, with); err != nil {
+		t.Skipf("only root may mount a file system: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func TestARefusalSaysWhereAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		flags uintptr
+		with  string
+		files int
+		want  []string
+	}{
+		"no room":   {0, "size=8m", 1, []string{"no space left on device", "less than 1 MiB free of 8 MiB on ", "make room there"}},
+		"no inodes": {0, "size=1m,nr_inodes=3", 3, []string{"no space left on device", "none of the 3 inodes of ", "remove files there"}},
+		"read-only": {syscall.MS_RDONLY, "size=64k", 1, []string{"read-only file system", "mounted read-only", "mount -o remount,rw "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := small(t, c.flags, c.with)
+			var err error
+			for n := 0; n < c.files && err == nil; n++ {
+				size := 10 << 20 / (c.files * c.files * c.files * c.files)
+				err = os.WriteFile(filepath.Join(dir, fmt.Sprint(n)), make([]byte, size), 0o600)
+			}
+			if err == nil {
+				t.Fatal("nothing was refused")
+			}
+			for _, path := range []string{"", dir, filepath.Join(dir, "not/there/yet")} {
+				said := disk.Say(fault.Wrap(fault.Conflict, err, "write"), path)
+				for _, want := range append(c.want, dir) {
+					if !strings.Contains(said.Error(), want) {
+						t.Errorf("%q lacks %q", said, want)
+					}
+				}
+				if fault.KindOf(said) != fault.Conflict || !errors.Is(said, err) {
+					t.Errorf("%q is no longer what it was", said)
+				}
+				if again := disk.Say(fault.Add(said, "again"), "/"); strings.Count(again.Error(), dir+`"`) != strings.Count(said.Error(), dir+`"`) {
+					t.Errorf("it is said twice: %q", again)
+				}
+			}
+		})
+	}
+}
+
+func TestOnlyARefusalIsExplained(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{nil, errors.New("no space left on device"), fs.ErrNotExist, syscall.EACCES} {
+		if got := disk.Say(err, "/"); !errors.Is(got, err) || fmt.Sprint(got) != fmt.Sprint(err) {
+			t.Errorf("%v became %v", err, got)
+		}
+	}
+	if got := disk.Say(syscall.ENOSPC, ""); got != error(syscall.ENOSPC) { //nolint:errorlint // itself
+		t.Errorf("of nobody's path it says %v", got)
+	}
+	for no, want := range map[syscall.Errno]string{syscall.EIO: `the disk under "/" does not read or write`, syscall.EDQUOT: `a quota on "/"`} {
+		if got := disk.Say(no, "/").Error(); !strings.Contains(got, want) {
+			t.Errorf("%q lacks %q", got, want)
+		}
+	}
+}
