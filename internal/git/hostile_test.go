@@ -183,7 +183,7 @@ func TestManifestThatIsNoFile(t *testing.T) {
 		"below a link":    {r.rawTree(rawEntry{"40000", "real", sub}, rawEntry{"120000", "sub", r.object("blob", ".")}), "sub/real", "no such folder"},
 	}
 	for name, c := range cases {
-		branch := "refs/heads/x" + c.tree
+		branch := "refs/heads/" + strings.ReplaceAll(name, " ", "-")
 		head := r.commitTree(branch, c.tree)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
