@@ -23,10 +23,6 @@ const (
 // that comes twice from two that say they are the same.
 const heardLately = 64
 
-// lateness is how long after its successor a hello may still arrive from one
-// machine: whoever sends them waits for an answer in between.
-const lateness = 5 * time.Second
-
 // strayAt is how many strays in strayWithin are two machines: with a heartbeat
 // of a minute, two that live are found within two of them.
 const (
@@ -51,9 +47,9 @@ type manner struct {
 	refused declaration.Tuple // the last late one
 	base    int64             // the counter when this process first heard of it
 	highest int64
-	at      time.Time // when that came
+	heard   bool
 	lately  []heardHello
-	strays  int       // hellos that were older than another and not that again, each after a newer one
+	strays  int       // hellos whose number another one had, each after a newer one
 	first   time.Time // when the first of them came
 	newer   bool      // a newer one has come after the last of them
 }
@@ -102,27 +98,32 @@ func (c *conduct) may(node string, verb link.Verb, now time.Time) error {
 
 // hello notes a hello that the node has signed, and what the record had heard
 // by then. It is why two machines are taken to say that they are this node, or
-// empty: three times in a while a hello came that is older than one before it
-// and is not that again, and newer ones in between. One machine counts up: a
-// message that came late or twice does not go on doing so, nor does a disk that
-// was put back, whose host is told where to go on.
+// empty: three times in a while a hello came under a number that another hello
+// had, and newer ones in between. One machine gives each number once, so that
+// one that is merely late, however late, proves nothing. Two that live give the
+// same ones: each is told the other's number and goes on above it. A disk that
+// was put back repeats a number, is told where to go on, and does not do so again.
 func (c *conduct) hello(n string, h link.Hello, recorded int64, digest document.Digest, now time.Time) (twins string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := c.of(n)
-	if m.at.IsZero() {
-		m.base, m.highest, m.at = recorded, recorded, now
+	if !m.heard {
+		m.base, m.highest, m.heard = recorded, recorded, true
 	}
 	if h.Counter > m.highest {
-		m.highest, m.at, m.newer = h.Counter, now, true
+		m.highest, m.newer = h.Counter, true
 		m.remember(h.Counter, digest)
 		return ""
 	}
 	m.ignored.Replayed++
-	if m.knows(h.Counter, digest) || h.Counter <= m.base || now.Sub(m.at) < lateness {
+	same, taken := m.knows(h.Counter, digest)
+	if same || h.Counter <= m.base {
 		return ""
 	}
 	m.remember(h.Counter, digest)
+	if !taken {
+		return ""
+	}
 	if now.Sub(m.first) > strayWithin {
 		m.strays, m.first = 0, now
 	}
@@ -133,19 +134,17 @@ func (c *conduct) hello(n string, h link.Hello, recorded int64, digest document.
 	if m.strays < strayAt {
 		return ""
 	}
-	return fmt.Sprintf("two machines say that they are it: hello %d came after hello %d, and both go on; let the right one join anew", h.Counter, m.highest)
+	return fmt.Sprintf("two machines say that they are it: hello %d is of both, and both go on; let the right one join anew", h.Counter)
 }
 
-// knows reports whether just this has been heard, or is too old to say.
-func (m *manner) knows(counter int64, digest document.Digest) bool {
-	oldest := counter
+// knows reports whether just this hello has been heard, and whether another has
+// under its number.
+func (m *manner) knows(counter int64, digest document.Digest) (same, taken bool) {
 	for _, h := range m.lately {
-		if h.counter == counter && h.digest == digest {
-			return true
-		}
-		oldest = min(oldest, h.counter)
+		same = same || h.counter == counter && h.digest == digest
+		taken = taken || h.counter == counter && h.digest != digest
 	}
-	return len(m.lately) == heardLately && counter < oldest
+	return same, taken
 }
 
 func (m *manner) remember(counter int64, digest document.Digest) {

@@ -30,7 +30,8 @@ func TestTwins(t *testing.T) {
 		"a disk that was put back":   {[]saying{{1, "a", 0}, {2, "a", 30}, {3, "a", 60}, {2, "b", 90}, {4, "b", 91}, {5, "b", 120}}, false},
 		"it was put back again":      {[]saying{{1, "a", 0}, {2, "a", 30}, {1, "b", 90}, {3, "b", 91}, {2, "c", 3600}, {4, "c", 3601}, {3, "d", 7200}, {5, "d", 7201}}, false},
 		"two machines, each heard":   {[]saying{{1, "a", 0}, {1, "b", 20}, {2, "b", 21}, {2, "a", 45}, {3, "a", 46}, {3, "b", 70}, {4, "b", 71}}, true},
-		"two machines, one is ahead": {[]saying{{1, "a", 0}, {65, "b", 20}, {2, "a", 45}, {66, "b", 70}, {3, "a", 90}, {67, "b", 110}, {4, "a", 130}}, true},
+		"two machines, one is ahead": {[]saying{{1, "a", 0}, {65, "b", 20}, {2, "a", 45}, {66, "a", 46}, {66, "b", 70}, {67, "b", 71}, {67, "a", 90}, {68, "a", 91}, {68, "b", 110}}, true},
+		"many come a minute late":    {[]saying{{2, "a", 0}, {1, "a", 60}, {4, "a", 61}, {3, "a", 120}, {6, "a", 121}, {5, "a", 180}, {8, "a", 181}, {7, "a", 240}, {7, "a", 250}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
