@@ -150,36 +150,54 @@ func (l ledger) Write(ctx context.Context, f func(*db.Tx) error) error {
 }
 
 // strictly is a write, held against what no write may do: issue something while
-// a node stands against the record, and make a trouble younger than it is.
+// a node stands against the record, take away what is declared because of a
+// look at a source, and make a trouble younger than it is. It looks in the same
+// transaction, before and after.
 func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
-	const issued, findings = `SELECT count(*) FROM ledger`, `SELECT count(*) FROM node WHERE finding <> '' AND removed_at = 0`
-	const declared = `SELECT count(*) FROM declared`
-	against, before, had, old := l.c.count(findings), l.c.count(issued), l.c.count(declared), l.troubles()
-	if err := l.c.db.Write(ctx, f); err != nil {
+	var was, is standing
+	if err := l.c.db.Write(ctx, func(tx *db.Tx) (err error) {
+		if was, err = stands(tx); err != nil {
+			return err
+		}
+		if err = f(tx); err != nil {
+			return err
+		}
+		is, err = stands(tx)
+		return err
+	}); err != nil {
 		return err
 	}
-	if against > 0 && l.c.count(issued) > before {
-		l.c.w.find(invariant.I5, l.c.name, "it issues something while a node stands against its record")
+	w := l.c.w
+	if was.against > 0 && is.issued > was.issued {
+		w.find(invariant.I5, l.c.name, "it issues something while a node stands against its record")
 	}
-	if strings.HasPrefix(label(ctx), "source/") && l.c.count(declared) < had {
-		l.c.w.find(invariant.I1, label(ctx), "a look at a source takes something away that was declared")
+	if strings.HasPrefix(label(ctx), "source/") && is.declared < was.declared {
+		w.find(invariant.I1, label(ctx), "a look at a source takes something away that was declared")
 	}
-	for _, t := range l.troubles() {
-		for _, was := range old {
-			if !l.c.w.doubled && t.Key == was.Key && t.Fingerprint == was.Fingerprint && (t.Since.After(was.Since) || t.Count < was.Count) {
-				l.c.w.find(invariant.I8, t.Key, "it was in trouble since %s, %d times, and now since %s, %d times", was.Since.UTC(), was.Count, t.Since.UTC(), t.Count)
+	for _, t := range is.troubles {
+		for _, old := range was.troubles {
+			if !w.doubled && t.Key == old.Key && t.Fingerprint == old.Fingerprint && (t.Since.After(old.Since) || t.Count < old.Count) {
+				w.find(invariant.I8, t.Key, "it was in trouble since %s, %d times, and now since %s, %d times", old.Since.UTC(), old.Count, t.Since.UTC(), t.Count)
 			}
 		}
 	}
 	return nil
 }
 
-func (l ledger) troubles() (all []trouble.Trouble) {
-	l.c.w.must(l.c.db.Read(l.c.w.ctx, func(tx *db.Tx) (err error) {
-		all, err = troublestore.All(tx)
-		return err
-	}))
-	return all
+// standing is what a write is held against.
+type standing struct {
+	issued, against, declared int64
+	troubles                  []trouble.Trouble
+}
+
+func stands(tx *db.Tx) (s standing, err error) {
+	const counts = `SELECT (SELECT count(*) FROM ledger), (SELECT count(*) FROM declared),
+		(SELECT count(*) FROM node WHERE finding <> '' AND removed_at = 0)`
+	if err = tx.QueryRow(counts).Scan(&s.issued, &s.declared, &s.against); err != nil {
+		return s, err
+	}
+	s.troubles, err = troublestore.All(tx)
+	return s, err
 }
 
 // wire is the broker as the controller has it.

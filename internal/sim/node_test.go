@@ -37,7 +37,7 @@ type node struct {
 	history  []invariant.Accepted
 	most     int64             // the highest sequence of its reports
 	looks    []look            // its disk before each pass, and before anybody else changed it
-	files    map[string]string // the state files as they were last seen
+	files    map[string]file   // the state files as they were last seen
 	foreign  map[string]string // what somebody else has put there
 	touched  map[string]bool   // what somebody else has changed
 	proven   map[declaration.Module]bool
@@ -78,7 +78,7 @@ func (w *world) join(name string) *node {
 }
 
 func (n *node) forgetDisk() {
-	n.files, n.touched, n.history = map[string]string{}, map[string]bool{}, nil
+	n.files, n.touched, n.history = map[string]file{}, map[string]bool{}, nil
 }
 
 // start runs the host.
@@ -155,20 +155,23 @@ func (w *world) node(id string) *node {
 
 // state is a file of the host's state, and whether it is another than at the last look.
 func (n *node) state(name string) bool {
-	info, err := os.Stat(filepath.Join(n.root, keep.Path, name))
-	now := ""
-	if err == nil {
-		ino := uint64(0)
-		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			ino = s.Ino
-		}
-		now = fmt.Sprint(ino, info.Size(), info.ModTime().UnixNano())
+	var is syscall.Stat_t
+	if err := syscall.Stat(n.root+keep.Path+"/"+name, &is); err != nil {
+		is = syscall.Stat_t{}
 	}
+	now := file{is.Ino, is.Size, is.Mtim}
 	if n.files[name] == now {
 		return false
 	}
 	n.files[name] = now
 	return true
+}
+
+// file is what tells one file of a name from the one before it.
+type file struct {
+	ino  uint64
+	size int64
+	at   syscall.Timespec
 }
 
 // folder reads the host's state beside the host.
