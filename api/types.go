@@ -267,6 +267,7 @@ type BuilderOut struct {
 	Version  string    `json:"version"`
 	Platform string    `json:"platform"`
 	Sandbox  string    `json:"sandbox,omitempty"` // why it has none
+	Unwell   string    `json:"unwell,omitempty"`  // why it takes no work now
 	LastSeen time.Time `json:"last_seen,omitzero"`
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
 )
 
@@ -57,10 +58,10 @@ func enoughFree(dir string, limits Limits) error {
 		return fault.Wrap(fault.Unavailable, err, "look at the disk under %q", dir)
 	}
 	if free := int64(s.Bavail) * s.Bsize; free < limits.Free {
-		return fmt.Errorf("%w: %d MiB are free under %q, and %d MiB stay free", errDiskFull, free>>20, dir, limits.Free>>20)
+		return fmt.Errorf("%w: %d MiB are free under %q, and %d MiB stay free; make room on %q", errDiskFull, free>>20, dir, limits.Free>>20, disk.Of(dir).Mount)
 	}
 	if s.Files > 0 && s.Ffree == 0 {
-		return fmt.Errorf("%w: no inode is free under %q", errDiskFull, dir)
+		return fmt.Errorf("%w: no inode is free under %q; remove files on %q", errDiskFull, dir, disk.Of(dir).Mount)
 	}
 	return nil
 }

@@ -28,4 +28,10 @@ func TestAFullDiskIsNoVerdict(t *testing.T) {
 	if a.Outcome != build.OutcomeEnvironment || !strings.Contains(a.Why, "the disk is full") {
 		t.Errorf("%s %s: %s", a.Outcome, a.Step, a.Why)
 	}
+	// It was given work all the same: it had said that it wants none.
+	rig.controller.mu.Lock()
+	defer rig.controller.mu.Unlock()
+	if w := rig.controller.works[0]; !strings.Contains(w.Unwell, "the disk is full") || !strings.Contains(w.Unwell, "make room on ") {
+		t.Errorf("it asked for work and said %q", w.Unwell)
+	}
 }

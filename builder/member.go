@@ -222,20 +222,50 @@ func (s state) member() (member, link.Keys, error) {
 	return member{j.Mesh, j.ID, j.Name, j.Root, key, seed, identity.SecretFrom(j.RegistrySecret), j}, keys, nil
 }
 
-// count is the next number of a question. It only ever goes up: so an answer is
-// never taken for that to another question.
-func (s state) count() (int64, error) {
+// block is how many numbers beyond the last a builder may give while its disk
+// takes no more: enough to say so for days.
+const block = 1 << 16
+
+// counter is the builder's one number for its questions. It only ever goes up,
+// so an answer is never taken for that to another question.
+type counter struct {
+	last     int64
+	reserved int64 // durable: no number above it was ever given
+}
+
+// count is the next number, and why the state does not keep another: there is
+// a number all the same as long as any is reserved.
+func (s state) count(c *counter) (n int64, unkept, err error) {
+	if c.reserved == 0 {
+		if c.reserved, err = s.counted(); err != nil {
+			return 0, nil, err
+		}
+		c.last = c.reserved
+	}
+	c.last++
+	until := c.last + block
+	err = effect.Do("builder.counter.keep", func() error { return write(s.path(countFile), []byte(strconv.FormatInt(until, 10)+"\n")) })
+	if err == nil {
+		c.reserved = until
+		return c.last, nil, nil
+	}
+	if c.last > c.reserved {
+		return 0, nil, err
+	}
+	return c.last, err, nil
+}
+
+func (s state) counted() (int64, error) {
 	data, err := os.ReadFile(s.path(countFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
 		return 0, fault.Wrap(fault.Unavailable, err, "read the counter")
 	}
-	n := int64(0)
-	if err == nil {
-		if n, err = strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64); err != nil {
-			return 0, fault.Wrap(fault.Invalid, err, "read the counter")
-		}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
+	if err != nil {
+		return 0, fault.Wrap(fault.Invalid, err, "read the counter")
 	}
-	n++
-	err = effect.Do("builder.counter.keep", func() error { return write(s.path(countFile), []byte(strconv.FormatInt(n, 10)+"\n")) })
-	return n, err
+	return n, nil
 }

@@ -1,6 +1,7 @@
 package builder
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/internal/clock"
+	"noxmesh/internal/disk"
+	"noxmesh/internal/fault"
 	"noxmesh/internal/oci"
 	"noxmesh/link"
 )
@@ -33,6 +36,9 @@ type builder struct {
 	registry func(build.Request) (Registry, error)
 	random   func(n int64) int64
 	log      *slog.Logger
+
+	counter counter
+	unkept  *kept // an answer that the disk did not take, to be kept when it does
 
 	sent  map[string]int64 // of the logs whose answers have no receipt: how much of each is away
 	tries map[string]int   // of the kept answers: how often each was refused or unheard
@@ -58,17 +64,27 @@ func (b *builder) loop(ctx context.Context) error {
 
 // turn brings away what is kept, asks for one request, and makes it.
 func (b *builder) turn(ctx context.Context) error {
+	unwell := b.unwell()
 	if err := b.bringAway(ctx); err != nil {
-		return err
+		if !disk.Refused(err) {
+			return err
+		}
+		unwell = cmp.Or(unwell, said(err))
 	}
-	counter, err := b.state.count()
+	counter, unkept, err := b.state.count(&b.counter)
 	if err != nil {
 		return err
 	}
+	if unkept != nil {
+		unwell = cmp.Or(unwell, said(unkept))
+	}
 	grant, err := b.caller.work(ctx, link.Work{
 		Format: link.Format, Mesh: b.caller.me.Mesh, Builder: b.caller.me.Builder, Counter: counter,
-		Version: b.config.Version, Platform: Platform, Sandbox: b.why, Speaks: []int{build.Format},
+		Version: b.config.Version, Platform: Platform, Sandbox: b.why, Unwell: bounded(unwell), Speaks: []int{build.Format},
 	})
+	if err == nil && unwell != "" && (grant == nil || b.unkept != nil) {
+		return fault.New(fault.Unavailable, "%s", unwell) // it was said, and none was asked for
+	}
 	if err != nil || grant == nil {
 		return err
 	}
@@ -102,7 +118,32 @@ func (b *builder) take(ctx context.Context, g grant) error {
 	if err != nil {
 		return err
 	}
-	return b.state.keep(kept{id, envelope, log.Text()})
+	b.unkept = &kept{id, envelope, log.Text()}
+	return b.keep()
+}
+
+// keep puts on the disk what waits for that in memory: a build is not made again
+// because the disk was full when it was done.
+func (b *builder) keep() error {
+	if b.unkept == nil {
+		return nil
+	}
+	err := b.state.keep(*b.unkept)
+	if err == nil {
+		b.unkept = nil
+	}
+	return err
+}
+
+// unwell is why no work can be taken now: what would be built could not be kept.
+func (b *builder) unwell() string {
+	if err := b.keep(); err != nil {
+		return said(err)
+	}
+	if err := enoughFree(b.workshop.dir, b.config.Limits); err != nil {
+		return said(err)
+	}
+	return ""
 }
 
 // make is the build itself, with the lease extended beside it.

@@ -59,6 +59,8 @@ func (s *shell) showBuilders(out api.BuildersOut, now time.Time) {
 	for _, b := range out.Builders {
 		sandbox := "yes"
 		switch {
+		case b.Unwell != "":
+			sandbox = "takes no work: " + b.Unwell
 		case b.Sandbox != "":
 			sandbox = "none: " + b.Sandbox
 		case b.LastSeen.IsZero(): // it has not said yet

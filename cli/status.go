@@ -41,6 +41,7 @@ A name that both a module and a node have is the module's.`,
 			for _, m := range st.Modules { // asked of a node, its modules may fail on others
 				s.bad = s.bad || m.Bad() && !ofNode
 			}
+			s.bad = s.bad || st.Unwell != nil || st.Registry != nil
 			for _, n := range st.Nodes {
 				s.bad = s.bad || n.Bad()
 			}
@@ -90,7 +91,20 @@ func onlyOn(st status.Status) status.Status {
 	return st
 }
 
+// showUnwell says first what makes all that follows old.
+func (s *shell) showUnwell(st status.Status) {
+	for _, u := range []struct {
+		what string
+		is   *status.Unwell
+	}{{"nothing is recorded", st.Unwell}, {"nothing is published", st.Registry}} {
+		if u.is != nil {
+			s.line("%s %s", s.out.Paint(term.Bad, u.what+" since "+term.Ago(st.At.Sub(u.is.Since))+":"), term.Clean(u.is.Why))
+		}
+	}
+}
+
 func (s *shell) showStatus(st status.Status, one bool) {
+	s.showUnwell(st)
 	if st.Recovering != "" {
 		s.line("%s %s", s.out.Paint(term.Bad, "nothing is declared:"), term.Clean(st.Recovering))
 	}

@@ -26,6 +26,9 @@ func (c *Controller) answerStatus(ctx context.Context, _ api.Who, in api.StatusI
 	if why, since := c.unwell.now(); why != "" {
 		out.Unwell = &status.Unwell{Why: why, Since: since}
 	}
+	if why, since := c.shelf.now(); why != "" {
+		out.Registry = &status.Unwell{Why: why, Since: since}
+	}
 	err := c.with(ctx, func(v *view) error { return c.fillStatus(v, in, &out) })
 	return out, err
 }

@@ -52,6 +52,7 @@ type Controller struct {
 	looked   sync.Map // module: time of the last look
 	hooks    *hooks
 	unwell   unwell
+	shelf    unwell   // of the registry
 	troubles sync.Map // key: the loops' troubles as of now, which the record may not have
 	work     *bell    // there may be work to give
 	receipts *bell    // something has been heard

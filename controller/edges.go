@@ -47,7 +47,7 @@ func (c *Controller) openRim(ctx context.Context) (rim Rim, err error) {
 	}
 	if e.registry, err = registry.New(registry.Config{ //nolint:contextcheck // it lives until close, not until ctx ends
 		Dir: filepath.Join(c.cfg.Dir, "registry"), Secret: c.keys.declare.Seed(), Authorize: c.authorize,
-		Failed: func(err error) { c.log.Error("the registry cannot keep what a builder publishes", "why", err.Error()) },
+		Kept: c.shelve,
 	}); err != nil {
 		return rim, err
 	}

@@ -10,8 +10,9 @@ import (
 	"noxmesh/internal/fault"
 )
 
-// unwell is why nothing can be recorded, and since when. While it stands, every
-// answer is as old as that: status says so before anything else.
+// unwell is why nothing can be kept, in the record or in the registry, and since
+// when. While nothing can be recorded, every answer is as old as that: status
+// says so before anything else.
 type unwell struct {
 	mu    sync.Mutex // guards what follows
 	why   string
@@ -38,6 +39,14 @@ func (u *unwell) now() (why string, since time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.why, u.since
+}
+
+// shelve notes whether the registry could keep what a builder publishes.
+func (c *Controller) shelve(err error) {
+	if err != nil {
+		c.log.Error("the registry cannot keep what a builder publishes", "why", err.Error())
+	}
+	c.shelf.note(err, clock.Now())
 }
 
 // write is one fenced write of the record, and every write there is.

@@ -181,7 +181,7 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 		}
 	}
 	for _, b := range v.builders {
-		f.Builders = append(f.Builders, delivery.Builder{ID: b.ID, Name: b.Name, Platform: b.Platform, Sandbox: b.Sandbox})
+		f.Builders = append(f.Builders, delivery.Builder{ID: b.ID, Name: b.Name, Platform: b.Platform, Sandbox: b.Sandbox, Unwell: b.Unwell})
 	}
 	return f
 }

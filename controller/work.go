@@ -57,6 +57,10 @@ func (c *Controller) giveWork(ctx context.Context, m bus.Message) ([]byte, error
 		return nil, err
 	}
 	answer := link.WorkAnswer{Format: link.Format, Mesh: c.mesh, Builder: b.ID, Counter: w.Counter, Lease: int64(c.cfg.Lease / time.Second)}
+	if w.Unwell != "" { // it asks for none: it says why
+		answer.At = clock.Now().UnixMilli()
+		return c.seal(link.TypeWorkAnswer, answer)
+	}
 	deadline := time.After(workWait)
 	for {
 		rang := c.work.heard()
@@ -82,7 +86,7 @@ func (c *Controller) giveWork(ctx context.Context, m bus.Message) ([]byte, error
 }
 
 func (c *Controller) seeBuilder(ctx context.Context, b identitystore.BuilderRow, w link.Work) error {
-	isNew := b.LastSeen.IsZero() || b.Sandbox != w.Sandbox || b.Platform != w.Platform
+	isNew := b.LastSeen.IsZero() || b.Sandbox != w.Sandbox || b.Unwell != w.Unwell || b.Platform != w.Platform
 	err := c.write(ctx, func(tx *db.Tx) error { return identitystore.SeeBuilder(tx, w, clock.Now()) })
 	if err == nil && isNew {
 		c.builds.NudgeAll()

@@ -46,6 +46,7 @@ type Builder struct {
 	Name     string
 	Platform string
 	Sandbox  string // why it has none; empty where it has one
+	Unwell   string // why it takes no work now; empty where it does
 }
 
 // Asked is one request that was made of the builders and what became of it.

@@ -21,12 +21,14 @@ func builderWords(f Facts) string {
 // taker is the builder that a request waits for, in words, and whether there is one.
 func taker(f Facts) (words string, there bool) {
 	what := "a builder for " + f.Platform
-	var lack, others []string
+	var unwell, lack, others []string
 	for _, b := range f.Builders {
 		name := cmp.Or(b.Name, b.ID)
 		switch {
 		case b.Platform != f.Platform:
 			others = append(others, name+" is for "+cmp.Or(b.Platform, "no platform yet"))
+		case b.Unwell != "":
+			unwell = append(unwell, name+" takes no work, "+b.Unwell)
 		case b.Sandbox == "" || !runsCommands(f):
 			return what, true
 		default:
@@ -34,6 +36,8 @@ func taker(f Facts) (words string, there bool) {
 		}
 	}
 	switch {
+	case len(unwell) > 0:
+		return what + ": " + slices.Min(unwell), false
 	case len(lack) > 0:
 		return what + " with a sandbox, since it has commands to run: " + slices.Min(lack), false
 	case len(others) > 0:

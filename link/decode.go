@@ -140,6 +140,7 @@ func checkWork(v Work, r *document.Reading) {
 	c.text("version", v.Version, wordLimit)
 	c.text("platform", v.Platform, wordLimit)
 	c.text("sandbox", v.Sandbox, textLimit)
+	c.text("unwell", v.Unwell, textLimit)
 	c.speaks(v.Speaks)
 }
 

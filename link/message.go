@@ -88,6 +88,7 @@ type Work struct {
 	Version  string `json:"version"`
 	Platform string `json:"platform"`
 	Sandbox  string `json:"sandbox,omitempty"` // why there is none; empty where there is one
+	Unwell   string `json:"unwell,omitempty"`  // why it takes none now: it could not keep what it would build, for want of room mostly
 	Speaks   []int  `json:"speaks"`            // the build request formats that it understands
 }
 

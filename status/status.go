@@ -16,12 +16,13 @@ type Status struct {
 	Controller string    `json:"controller"`           // its version
 	Recovering string    `json:"recovering,omitempty"` // why nothing is declared at all
 	Unwell     *Unwell   `json:"unwell,omitempty"`
+	Registry   *Unwell   `json:"registry,omitempty"` // why it cannot keep what builders publish
 	Modules    []Module  `json:"modules"`
 	Nodes      []Node    `json:"nodes"`
 }
 
-// Unwell is why the controller cannot record anything: what status says is then
-// as old as that.
+// Unwell is why the controller cannot keep anything of what it is to keep. When
+// that is the record, what status says is as old as that.
 type Unwell struct {
 	Why   string    `json:"why"`
 	Since time.Time `json:"since"`

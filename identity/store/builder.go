@@ -18,17 +18,18 @@ type BuilderRow struct {
 	Version  string
 	Platform string // empty: it has not asked for work yet
 	Sandbox  string // why it has none; empty where it has one
+	Unwell   string // why it takes no work now; empty where it does
 	Speaks   []int
 	Counter  int64     // of its last question for work
 	LastSeen time.Time // by the controller's clock
 }
 
-const builderColumns = `id, name, sign, nats, added_at, version, platform, sandbox, speaks, counter, last_seen`
+const builderColumns = `id, name, sign, nats, added_at, version, platform, sandbox, unwell, speaks, counter, last_seen`
 
 func scanBuilder(r db.Row) (b BuilderRow, err error) {
 	var added, seen int64
 	var speaks string
-	err = r.Scan(&b.ID, &b.Name, (*string)(&b.Sign), &b.Nats, &added, &b.Version, &b.Platform, &b.Sandbox, &speaks, &b.Counter, &seen)
+	err = r.Scan(&b.ID, &b.Name, (*string)(&b.Sign), &b.Nats, &added, &b.Version, &b.Platform, &b.Sandbox, &b.Unwell, &speaks, &b.Counter, &seen)
 	if err != nil {
 		return b, err
 	}
@@ -48,7 +49,7 @@ func AddBuilder(tx *db.Tx, b BuilderRow) error {
 		return fault.New(fault.Conflict, "there is a builder %q already", b.Name).With("mesh builder remove %s first, if another is to have the name", b.Name)
 	}
 	tx.Changed("builder", b.ID)
-	n, err := tx.Exec(`INSERT INTO builder (`+builderColumns+`, removed_at) VALUES ($1, $2, $3, $4, $5, $6, '', '', '', 0, 0, 0) ON CONFLICT (id) DO NOTHING`,
+	n, err := tx.Exec(`INSERT INTO builder (`+builderColumns+`, removed_at) VALUES ($1, $2, $3, $4, $5, $6, '', '', '', '', 0, 0, 0) ON CONFLICT (id) DO NOTHING`,
 		b.ID, b.Name, string(b.Sign), b.Nats, db.Millis(b.AddedAt), b.Version)
 	if err == nil && n == 0 {
 		return fault.New(fault.Conflict, "the id %q was given to a builder before", b.ID)
@@ -79,9 +80,9 @@ func SeeBuilder(tx *db.Tx, w link.Work, at time.Time) error {
 		return err
 	}
 	tx.Changed("builder", w.Builder)
-	n, err := tx.Exec(`UPDATE builder SET counter = $1, version = $2, platform = $3, sandbox = $4, speaks = $5, last_seen = $6
+	n, err := tx.Exec(`UPDATE builder SET counter = $1, version = $2, platform = $3, sandbox = $4, speaks = $5, last_seen = $6, unwell = $8
 		WHERE id = $7 AND removed_at = 0 AND counter < $1`,
-		w.Counter, w.Version, w.Platform, w.Sandbox, speaks, db.Millis(at), w.Builder)
+		w.Counter, w.Version, w.Platform, w.Sandbox, speaks, db.Millis(at), w.Builder, w.Unwell)
 	if err != nil || n == 1 {
 		return err
 	}

@@ -67,7 +67,7 @@ func TestAnEffectThatFindsTheDiskFullChangesNothing(t *testing.T) {
 		dbtest.Write(t, d, set("a", "old"))
 		// Each record before this one has committed three times, and failed once.
 		t.Setenv("MESH_FAIL", fmt.Sprintf("db.write.commit#%d:%s", 3+4*n, name))
-		wantKind(t, d.Write(t.Context(), set("a", "new")), fault.Unavailable, filepath.Dir(strings.TrimPrefix(dsn, "sqlite:")), "KiB free")
+		wantKind(t, d.Write(t.Context(), set("a", "new")), fault.Unavailable, filepath.Dir(strings.TrimPrefix(dsn, "sqlite:")), " free of ")
 		if got := get(t, d, "a"); got != "old" {
 			t.Errorf("%s: the record says %q", name, got)
 		}

@@ -34,6 +34,8 @@ type options struct {
 	poll     time.Duration // between two looks at a fact; 20 ms
 	env      []string      // of the controller's process
 	on       func(*mesh)   // before the controller begins
+	patience time.Duration // that of -patience
+	workshop string        // of a builder's process; its own choice
 }
 
 // mesh is a line that runs.
@@ -179,10 +181,14 @@ func (m *mesh) addBuilder(name string) *part {
 	if err := builder.Join(m.t.Context(), builder.Config{State: state, Version: "test"}, token); err != nil {
 		m.t.Fatal(err)
 	}
+	args := []string{"run", "--state", state}
+	if m.opt.workshop != "" {
+		args = append(args, "--workshop", m.opt.workshop)
+	}
 	var p *part
 	p = m.part("builder-"+name, func(ctx context.Context) error {
 		return builder.Run(ctx, builder.Config{State: state, Version: "test", Log: p.logger()})
-	}, "mesh-builder", "run", "--state", state)
+	}, "mesh-builder", args...)
 	m.builders = append(m.builders, p)
 	p.start()
 	return p
@@ -280,7 +286,8 @@ func (m *mesh) until(what string, fact func(status.Status) string) status.Status
 
 func (m *mesh) poll(what string, against func() string) {
 	m.t.Helper()
-	over := time.After(*patience)
+	most := cmp.Or(m.opt.patience, *patience)
+	over := time.After(most)
 	tick := time.NewTicker(cmp.Or(m.opt.poll, 20*time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -291,7 +298,7 @@ func (m *mesh) poll(what string, against func() string) {
 		select {
 		case <-tick.C:
 		case <-over:
-			m.t.Fatalf("waited %s for: %s\nagainst it: %s", *patience, what, why)
+			m.t.Fatalf("waited %s for: %s\nagainst it: %s", most, what, why)
 		}
 	}
 }

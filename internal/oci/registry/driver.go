@@ -37,11 +37,11 @@ func (maker) Create(_ context.Context, parameters map[string]any) (storage.Stora
 	if err != nil {
 		return nil, err
 	}
-	failed, ok := parameters["failed"].(func(error))
+	kept, ok := parameters["kept"].(func(error))
 	if !ok {
-		failed = func(error) {}
+		kept = func(error) {}
 	}
-	return &driver{behind, root, failed}, nil
+	return &driver{behind, root, kept}, nil
 }
 
 // driver is the folder on disk. It reads as the one behind does. What it writes
@@ -49,8 +49,8 @@ func (maker) Create(_ context.Context, parameters map[string]any) (storage.Stora
 // whole or not at all.
 type driver struct {
 	storage.StorageDriver
-	root   string
-	failed func(error) // told of each write that could not be made
+	root string
+	kept func(error) // told of each write that could not be made, and with nil of each blob that was
 }
 
 // tell tells of a write that could not be made: the registry behind answers with
@@ -58,7 +58,7 @@ type driver struct {
 func (d *driver) tell(path string, err error) error {
 	var absent storage.PathNotFoundError // what is to be removed may be gone
 	if err != nil && !errors.As(err, &absent) {
-		d.failed(fault.Wrap(fault.Unavailable, disk.Say(err, d.full(path)), "write %q", d.full(path)))
+		d.kept(fault.Wrap(fault.Unavailable, disk.Say(err, d.full(path)), "write %q", d.full(path)))
 	}
 	return err
 }
@@ -183,7 +183,11 @@ func (w writer) Commit(ctx context.Context) error {
 
 // Move gives a whole blob its name.
 func (d *driver) Move(ctx context.Context, from, to string) error {
-	return d.tell(to, d.move(ctx, from, to))
+	err := d.tell(to, d.move(ctx, from, to))
+	if err == nil {
+		d.kept(nil)
+	}
+	return err
 }
 
 func (d *driver) move(ctx context.Context, from, to string) error {

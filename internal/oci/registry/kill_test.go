@@ -160,7 +160,11 @@ func TestAWriteThatCannotBeMadeIsTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	told := make(chan error, 100)
-	reg, err := New(Config{Dir: dir, Authorize: rules, Failed: func(err error) { told <- err }})
+	reg, err := New(Config{Dir: dir, Authorize: rules, Kept: func(err error) {
+		if err != nil {
+			told <- err
+		}
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ type Config struct {
 	Secret    []byte                              // signs the state of uploads; where it is empty, a restart breaks off those under way
 	Authorize func(context.Context, Access) error // nil means yes; a fault.Denied means no
 	MaxBlob   int64                               // bytes of one blob; 4 GiB where zero
-	Failed    func(error)                         // told of each write that could not be made, and where; nil: nobody
+	Kept      func(error)                         // told why something could not be written, and where, and with nil of each blob that was; nil: nobody
 }
 
 // Registry serves /v2/….
@@ -45,8 +45,8 @@ func New(cfg Config) (*Registry, error) {
 	case cfg.Authorize == nil:
 		return nil, fault.New(fault.Broken, "a registry that nobody guards")
 	}
-	if cfg.Failed == nil {
-		cfg.Failed = func(error) {}
+	if cfg.Kept == nil {
+		cfg.Kept = func(error) {}
 	}
 	if cfg.MaxBlob == 0 {
 		cfg.MaxBlob = 4 << 30
@@ -76,7 +76,7 @@ func settings(cfg Config) *configuration.Configuration {
 	c := &configuration.Configuration{
 		Version: "0.1",
 		Storage: configuration.Storage{
-			driverName: configuration.Parameters{"rootdirectory": cfg.Dir, "failed": cfg.Failed},
+			driverName: configuration.Parameters{"rootdirectory": cfg.Dir, "kept": cfg.Kept},
 			"maintenance": configuration.Parameters{"uploadpurging": map[any]any{
 				"enabled": true, "age": "24h", "interval": "1h", "dryrun": false,
 			}},
