@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -94,14 +95,14 @@ func write(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, ".new-*") // 0600
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "write %q", path)
+		return fault.Wrap(fault.Unavailable, disk.Why(err, path), "write %q", path)
 	}
 	err = errors.Join(writeSynced(f, data), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, errors.Join(err, os.Remove(f.Name())), "write %q", path)
+		return fault.Wrap(fault.Unavailable, disk.Why(errors.Join(err, os.Remove(f.Name())), path), "write %q", path)
 	}
 	return syncFolder(dir)
 }

@@ -1,11 +1,14 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
 	"io/fs"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -118,17 +121,27 @@ type refusal struct {
 
 func (r refusal) Unwrap() error { return r.kernel }
 
+// tried is what the kernel says to a file in this folder.
+func tried(dir string) syscall.Errno {
+	f, err := os.CreateTemp(dir, ".try-*")
+	if err == nil {
+		_, err = f.Write(make([]byte, 4096))
+		err = errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
+	}
+	var no syscall.Errno
+	if errors.As(err, &no) {
+		return no
+	}
+	return 0
+}
+
 // fileError is a driver's error of the file, as the kernel would say it.
 func (e engine) fileError(err *driversqlite.Error, doing string) error {
 	kernel := map[int]syscall.Errno{lib.SQLITE_FULL: syscall.ENOSPC, lib.SQLITE_IOERR: syscall.EIO, lib.SQLITE_READONLY: syscall.EROFS}[err.Code()&0xff]
-	on := disk.Of(e.path)
-	switch {
-	case kernel == 0 && on.ReadOnly: // it cannot be opened
-		kernel = syscall.EROFS
-	case kernel == 0 && on.Full():
-		kernel = syscall.ENOSPC
+	if kernel == 0 || kernel == syscall.EIO { // it cannot be opened, or written, and the driver does not say why
+		kernel = cmp.Or(tried(filepath.Dir(e.path)), kernel)
 	}
-	if kernel == syscall.EROFS && !on.ReadOnly {
+	if lib.SQLITE_READONLY == err.Code()&0xff && !disk.Of(e.path).ReadOnly {
 		return fault.Wrap(fault.Unavailable, err, "%s at %s", doing, e.name).With("let the controller's user write the file and the folder it lies in; what was recorded is unharmed")
 	}
 	return e.disk(refusal{err, kernel}, doing)

@@ -54,6 +54,15 @@ func Say(err error, path string) error {
 	return err
 }
 
+// Why is Say of the bare reason, for whoever names the path better than err
+// does: it may be that of a file with a made-up name, another at each attempt.
+func Why(err error, path string) error {
+	if no := reason(err); no != 0 {
+		return Say(no, path)
+	}
+	return err
+}
+
 func pathOf(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) && filepath.IsAbs(p.Path) {

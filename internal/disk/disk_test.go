@@ -59,6 +59,9 @@ func TestARefusalSaysWhereAndWhatToDo(t *testing.T) {
 						t.Errorf("%q lacks %q", said, want)
 					}
 				}
+				if why := disk.Why(err, dir).Error(); strings.Contains(why, "open ") || !strings.Contains(why, dir) {
+					t.Errorf("%q is not the bare reason", why)
+				}
 				if fault.KindOf(said) != fault.Conflict || !errors.Is(said, err) {
 					t.Errorf("%q is no longer what it was", said)
 				}

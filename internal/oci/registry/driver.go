@@ -58,7 +58,7 @@ type driver struct {
 func (d *driver) tell(path string, err error) error {
 	var absent storage.PathNotFoundError // what is to be removed may be gone
 	if err != nil && !errors.As(err, &absent) {
-		d.kept(fault.Wrap(fault.Unavailable, disk.Say(err, d.full(path)), "write %q", d.full(path)))
+		d.kept(fault.Wrap(fault.Unavailable, disk.Why(err, d.full(path)), "write %q", d.full(path)))
 	}
 	return err
 }
