@@ -44,12 +44,12 @@ func NewestBuild(f Facts) *artifact.Build {
 	return newest(f.Builds, func(artifact.Build) bool { return true })
 }
 
-// newest orders builds by time, and two of one instant by their digests, so that
+// newest orders builds as they were recorded, and where nobody can tell by their digests, so that
 // the choice is the same whatever order they come in.
 func newest(builds []artifact.Build, counts func(artifact.Build) bool) *artifact.Build {
 	var found *artifact.Build
 	for i, b := range builds {
-		if counts(b) && (found == nil || cmp.Or(b.At.Compare(found.At), cmp.Compare(b.ID, found.ID)) > 0) {
+		if counts(b) && (found == nil || cmp.Or(artifact.Older(b, *found), cmp.Compare(b.ID, found.ID)) > 0) {
 			found = &builds[i]
 		}
 	}

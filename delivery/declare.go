@@ -72,7 +72,7 @@ func KnownBad(f Facts) map[document.Digest]time.Time {
 	for _, w := range writes {
 		b := made[w.Build]
 		for _, n := range w.Nodes {
-			if was := on[n]; !w.Policy && was != nil && b != nil && b.At.Before(was.At) {
+			if was := on[n]; !w.Policy && was != nil && b != nil && artifact.Older(*b, *was) < 0 {
 				bad[was.Content] = w.At
 			}
 			on[n] = b

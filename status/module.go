@@ -137,7 +137,7 @@ func onNode(on On, n inventory.Node, b artifact.Build, applied map[document.Dige
 // olderOf is the other builds with the number of their nodes, newest first.
 func olderOf(builds map[document.Digest]*artifact.Build, count map[document.Digest]int) []Older {
 	ids := slices.SortedFunc(maps.Keys(count), func(a, b document.Digest) int {
-		return -cmp.Or(builds[a].At.Compare(builds[b].At), cmp.Compare(a, b))
+		return -cmp.Or(artifact.Older(*builds[a], *builds[b]), cmp.Compare(a, b))
 	})
 	var out []Older
 	for _, id := range ids {

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -20,10 +21,17 @@ type Build struct {
 	Verdict   verdict.Verdict
 	Request   string // the request that it answered
 	Builder   string
-	At        time.Time // when the answer was committed
+	At        time.Time // when the answer was committed, by the controller's clock
+	Sequence  int64     // the record's own order of builds; 0: not recorded yet
 	Published document.Digest
 	Gone      bool   // the registry has been seen not to hold it
 	Finding   string // two answers that differ; empty where there is none
+}
+
+// Older orders builds as they were recorded, whatever the clock said then:
+// negative where a came before b, and zero where nobody can tell.
+func Older(a, b Build) int {
+	return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), a.At.Compare(b.At))
 }
 
 // Closure is what a build is made of, or would be.

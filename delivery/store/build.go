@@ -13,12 +13,12 @@ import (
 	"noxmesh/manifest"
 )
 
-const buildColumns = `id, content, module, manifest, bytes, published, request, builder, at, verdict, gone, finding`
+const buildColumns = `id, content, module, manifest, bytes, published, request, builder, at, verdict, gone, finding, sequence`
 
 func scanBuild(r db.Row) (b artifact.Build, err error) {
 	var id, content, text, bytes, published, judged string
 	var at, gone int64
-	err = r.Scan(&id, &content, &b.Module, &text, &bytes, &published, &b.Request, &b.Builder, &at, &judged, &gone, &b.Finding)
+	err = r.Scan(&id, &content, &b.Module, &text, &bytes, &published, &b.Request, &b.Builder, &at, &judged, &gone, &b.Finding, &b.Sequence)
 	if err != nil {
 		return b, err
 	}
@@ -42,7 +42,7 @@ func Build(tx *db.Tx, id document.Digest) (artifact.Build, error) {
 
 // MadeBuilds is every build that was made of a module, newest first.
 func MadeBuilds(tx *db.Tx, module string) ([]artifact.Build, error) {
-	return db.All(tx, scanBuild, `SELECT `+buildColumns+` FROM build WHERE module = $1 ORDER BY at DESC, id`, module)
+	return db.All(tx, scanBuild, `SELECT `+buildColumns+` FROM build WHERE module = $1 ORDER BY sequence DESC`, module)
 }
 
 // AllBuilds is every build that was ever made.

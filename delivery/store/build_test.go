@@ -41,7 +41,7 @@ func TestAnAnswerIsOneFact(t *testing.T) {
 		}
 		want := artifact.Build{
 			ID: first.Build, Content: first.Content, Module: "web", Manifest: *first.Manifest, Where: *first.Where, Verdict: verdict.Fit,
-			Request: r.ID, Builder: "b2", At: at, Published: first.Published,
+			Request: r.ID, Builder: "b2", At: at, Sequence: 1, Published: first.Published,
 		}
 		all := func() (b []artifact.Build) {
 			dbtest.Read(t, d, func(tx *db.Tx) (err error) {

@@ -76,6 +76,8 @@ func TestATokenIsUsedOnce(t *testing.T) {
 		}
 		_, err = use(t, d, "t1", "hash-of-t1", t0().Add(time.Minute))
 		wantKind(t, err, fault.Denied, "was used", "mesh node add")
+		_, err = use(t, d, "t2", "hash-of-t2", t0().Add(-time.Hour))
+		wantKind(t, err, fault.Denied, "is yet to come", "mesh node add")
 		_, err = use(t, d, "t2", "hash-of-t2", t0().Add(time.Hour))
 		wantKind(t, err, fault.Denied, "ended")
 		dbtest.Read(t, d, func(tx *db.Tx) error {

@@ -44,6 +44,10 @@ func AddToken(tx *db.Tx, t TokenRow) error {
 	return err
 }
 
+// clockAhead is how far ahead of itself a clock may have been when a token was
+// made: so much longer than it should a token lives at most.
+const clockAhead = 10 * time.Minute
+
 // UseToken uses a token up, if its secret has this hash and it is neither used
 // nor over: of two who bring it at once, exactly one. Whoever has not the
 // secret learns nothing, not even whether there is such a token.
@@ -55,7 +59,8 @@ func UseToken(tx *db.Tx, id, hash string, now time.Time) (TokenRow, error) {
 	if !found || subtle.ConstantTimeCompare([]byte(t.Hash), []byte(hash)) != 1 {
 		return TokenRow{}, fault.New(fault.Denied, "the token is not one of this mesh").With("ask whoever runs the mesh for a new one")
 	}
-	n, err := tx.Exec(`UPDATE token SET used_at = $1 WHERE id = $2 AND used_at = 0 AND expires_at > $1`, db.Millis(now), id)
+	n, err := tx.Exec(`UPDATE token SET used_at = $1 WHERE id = $2 AND used_at = 0 AND expires_at > $1 AND made_at <= $3`,
+		db.Millis(now), id, db.Millis(now.Add(clockAhead)))
 	if err != nil {
 		return TokenRow{}, err
 	}
@@ -64,8 +69,11 @@ func UseToken(tx *db.Tx, id, hash string, now time.Time) (TokenRow, error) {
 		return t, nil
 	}
 	why := "ended " + t.Expires.Format(time.RFC3339)
-	if !t.UsedAt.IsZero() {
+	switch {
+	case !t.UsedAt.IsZero():
 		why = "was used " + t.UsedAt.Format(time.RFC3339)
+	case t.MadeAt.After(now.Add(clockAhead)):
+		why = "was made " + t.MadeAt.Format(time.RFC3339) + ", which is yet to come: the controller's clock was wrong then, or is now"
 	}
 	return TokenRow{}, fault.New(fault.Denied, "the token for %q %s", t.Name, why).With("mesh %s add makes a new one", t.Kind)
 }
