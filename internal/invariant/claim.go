@@ -96,21 +96,29 @@ func (f *findings) claimedAccepted(row NodeRow) {
 // I2: a host's record is never ahead of what is there, and neither is its report.
 func (f *findings) claimedByHosts() {
 	for _, n := range f.seen.Nodes {
-		has := map[string]bool{}
 		for _, t := range n.Things {
-			has[t.Resource] = true
 			if t.Done && !t.Touched && t.Want != t.Found {
 				f.find(I2, n.Name+":"+t.Path, "the host's record says that it read back %q, and there is %q", t.Want, t.Found)
 			}
 		}
-		row := f.row(n.ID)
-		if row == nil || row.Report == nil || n.Things == nil || len(n.History) == 0 || row.Report.Accepted != n.History[len(n.History)-1].Tuple {
-			continue
-		}
-		for _, r := range row.Report.Resources {
-			if (r.State == report.StateOK || r.State == report.StateChanged) && !has[r.ID] {
-				f.find(I2, n.Name, "its report says that %s is %s, and its record knows nothing of it", r.ID, r.State)
-			}
+		f.reportedByHost(n)
+	}
+}
+
+// reportedByHost holds a node's report against its host's record, where both are
+// of one declaration.
+func (f *findings) reportedByHost(n Node) {
+	row := f.row(n.ID)
+	if row == nil || row.Report == nil || n.Things == nil || len(n.History) == 0 || row.Report.Accepted != n.History[len(n.History)-1].Tuple {
+		return
+	}
+	has := map[string]bool{}
+	for _, t := range n.Things {
+		has[t.Resource] = true
+	}
+	for _, r := range row.Report.Resources {
+		if (r.State == report.StateOK || r.State == report.StateChanged) && !has[r.ID] {
+			f.find(I2, n.Name, "its report says that %s is %s, and its record knows nothing of it", r.ID, r.State)
 		}
 	}
 }

@@ -50,24 +50,7 @@ func (f *findings) published() {
 	visible := map[document.Digest]bool{}
 	for _, m := range g.Manifests {
 		visible[m.Digest] = true
-		where := m.Repository + "@" + string(m.Digest)
-		switch {
-		case slices.Contains(g.Taken, m.Digest):
-		case m.Encoded != m.Digest:
-			f.find(I3, where, "its bytes are %s", m.Encoded)
-		case m.Unreadable != "":
-			f.find(I3, where, "it can be seen, and is no manifest: %s", m.Unreadable)
-		}
-		for _, named := range m.Names {
-			b, ok := g.Blobs[named.Digest]
-			switch {
-			case slices.Contains(g.Taken, named.Digest):
-			case !ok:
-				f.find(I3, where, "it can be seen, and its blob %s is not there", named.Digest)
-			case b.Size != named.Size:
-				f.find(I3, where, "its blob %s has %d bytes, and should have %d", named.Digest, b.Size, named.Size)
-			}
-		}
+		f.manifest(m)
 	}
 	if g.Blobs == nil {
 		return
@@ -75,6 +58,29 @@ func (f *findings) published() {
 	for _, b := range f.seen.Record.Builds {
 		if !b.Gone && b.Published != "" && !visible[b.Published] && !slices.Contains(g.Taken, b.Published) {
 			f.find(I3, b.Module+" "+b.ID.Short(), "it is recorded as published, and manifest %s cannot be seen", b.Published)
+		}
+	}
+}
+
+// manifest is one that can be seen, and what it names.
+func (f *findings) manifest(m Manifest) {
+	g := f.seen.Registry
+	where := m.Repository + "@" + string(m.Digest)
+	switch {
+	case slices.Contains(g.Taken, m.Digest):
+	case m.Encoded != m.Digest:
+		f.find(I3, where, "its bytes are %s", m.Encoded)
+	case m.Unreadable != "":
+		f.find(I3, where, "it can be seen, and is no manifest: %s", m.Unreadable)
+	}
+	for _, named := range m.Names {
+		b, ok := g.Blobs[named.Digest]
+		switch {
+		case slices.Contains(g.Taken, named.Digest):
+		case !ok:
+			f.find(I3, where, "it can be seen, and its blob %s is not there", named.Digest)
+		case b.Size != named.Size:
+			f.find(I3, where, "its blob %s has %d bytes, and should have %d", named.Digest, b.Size, named.Size)
 		}
 	}
 }

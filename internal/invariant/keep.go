@@ -12,22 +12,34 @@ func (f *findings) acknowledged() {
 		return
 	}
 	for _, a := range f.acks() {
+		if f.recorded(a) {
+			continue
+		}
 		switch a.Kind {
 		case AckAnswer:
-			if !slices.ContainsFunc(f.seen.Record.Answers, func(x Answer) bool { return x.Request == a.Key }) {
-				f.find(I6, a.From, "its answer to request %s was acknowledged, and is not in the record", a.Key)
-			}
+			f.find(I6, a.From, "its answer to request %s was acknowledged, and is not in the record", a.Key)
 		case AckReport:
-			row := f.row(a.From)
-			if row != nil && (row.Report == nil || row.Report.Sequence < a.Sequence) {
-				f.find(I6, a.From, "its report %d was acknowledged, and is not in the record", a.Sequence)
-			}
+			f.find(I6, a.From, "its report %d was acknowledged, and is not in the record", a.Sequence)
 		case AckDeclared:
-			if !slices.ContainsFunc(f.seen.Record.Declared, func(d Declared) bool { return d.Module == a.Key && d.Node == a.From }) {
-				f.find(I6, a.Key+" on "+a.From, "that it is declared was acknowledged, and is not in the record")
-			}
+			f.find(I6, a.Key+" on "+a.From, "that it is declared was acknowledged, and is not in the record")
 		}
 	}
+}
+
+// recorded reports whether the record holds what was acknowledged. Of a node that
+// was removed it holds no report.
+func (f *findings) recorded(a Ack) bool {
+	r := f.seen.Record
+	switch a.Kind {
+	case AckAnswer:
+		return slices.ContainsFunc(r.Answers, func(x Answer) bool { return x.Request == a.Key })
+	case AckReport:
+		row := f.row(a.From)
+		return row == nil || row.Report != nil && row.Report.Sequence >= a.Sequence
+	case AckDeclared:
+		return slices.ContainsFunc(r.Declared, func(d Declared) bool { return d.Module == a.Key && d.Node == a.From })
+	}
+	return true
 }
 
 // acks are those that were seen to arrive, and those that nodes have kept.

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -24,13 +25,13 @@ const looks = 20
 
 // Node is the machine whose root is this folder, by its own disk alone. Its
 // history is what it has accepted now; Nodes makes a history of it.
-func Node(root string) (invariant.Node, error) {
-	n := invariant.Node{Name: filepath.Base(root)}
+func Node(root string) (n invariant.Node, err error) {
+	n.Name = filepath.Base(root)
 	sys, err := system.Open(root)
 	if err != nil {
 		return n, err
 	}
-	defer sys.Close()
+	defer func() { err = errors.Join(err, sys.Close()) }()
 	f, err := keep.Look(sys)
 	if fault.KindOf(err) == fault.NotFound {
 		return n, nil
@@ -38,7 +39,7 @@ func Node(root string) (invariant.Node, error) {
 	if err != nil {
 		return n, err
 	}
-	defer f.Close()
+	defer func() { err = errors.Join(err, f.Close()) }()
 	if err := member(f, &n); err != nil {
 		return n, err
 	}

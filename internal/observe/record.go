@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"noxmesh/declaration"
@@ -19,12 +20,12 @@ import (
 // RecordAt opens the record at dsn and reads it. A record that has not been
 // made yet, or that a killed controller has only begun, would be made by that:
 // ask only where a controller has started once.
-func RecordAt(ctx context.Context, dsn string) (invariant.Record, error) {
+func RecordAt(ctx context.Context, dsn string) (r invariant.Record, err error) {
 	d, err := db.Open(ctx, dsn)
 	if err != nil {
 		return invariant.Record{}, err
 	}
-	defer d.Close()
+	defer func() { err = errors.Join(err, d.Close()) }()
 	return Record(ctx, d)
 }
 
