@@ -261,8 +261,13 @@ func (f *Folder) lay(name string, body []byte, then func(*os.File) error) (err e
 }
 
 func (f *Folder) remove(name string) error {
-	err := effect.Do("keep.file.remove", func() error { return f.root.Remove(name) })
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	err := effect.Do("keep.file.remove", func() error {
+		if err := f.root.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil // it is gone, whoever has removed it
+	})
+	if err != nil {
 		return fault.Wrap(fault.Unavailable, f.cause(err), "remove %q", f.name+"/"+name)
 	}
 	return nil

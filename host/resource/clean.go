@@ -47,10 +47,12 @@ func (p *pass) clean() {
 		}
 	}
 	p.sys.Forget()
-	for _, e := range c.innermost() {
-		c.leave(e)
+	if c.mean() {
+		for _, e := range c.innermost() {
+			c.leave(e)
+		}
+		c.seal()
 	}
-	c.seal()
 	c.forgetDone()
 	for _, id := range slices.Sorted(maps.Keys(c.reports)) {
 		p.left = append(p.left, *c.reports[id])
@@ -89,17 +91,54 @@ func (c *cleaning) need(p string) {
 	}
 }
 
+// mean writes down, durably, what is about to be removed: the record never says
+// done of what the host itself takes away. It reports whether that is written.
+func (c *cleaning) mean() bool {
+	var meant []keep.Entry
+	for _, e := range c.innermost() {
+		if e.Phase == keep.Done && e.Origin == keep.Made && !c.waits(e) && !c.under(e.Place()) && !c.shared(e) {
+			meant = append(meant, e)
+			e.Phase = keep.Changing
+			c.record.Entries[e.Thing.Path] = e
+		}
+	}
+	if len(meant) == 0 {
+		return true
+	}
+	c.dirty = true
+	err := c.keep.SaveRecord(c.record)
+	if err == nil {
+		c.dirty = false
+		return true
+	}
+	for _, e := range meant {
+		c.record.Entries[e.Thing.Path] = e
+		c.cannot(e, fault.Wrap(fault.Conflict, err, "record what is about to be removed"))
+	}
+	return false
+}
+
+// waits reports whether a thing's resource is not right in its new place yet.
+func (c *cleaning) waits(e keep.Entry) bool {
+	it := c.byID[e.ID]
+	return it != nil && (!it.right() || !it.known)
+}
+
+// shared reports whether something that is wanted lies in a directory that the host made.
+func (c *cleaning) shared(e keep.Entry) bool {
+	return e.Thing.Kind == keep.Directory && c.needed[e.Place()] && e.Origin == keep.Made
+}
+
 // leave is what becomes of one thing that no resource declares.
 func (c *cleaning) leave(e keep.Entry) {
 	p := e.Thing.Path
-	it := c.byID[e.ID]
 	switch {
-	case it != nil && (!it.right() || !it.known):
-		c.need(e.Place()) // its new place is not right yet
+	case c.waits(e):
+		c.need(e.Place())
 	case c.under(e.Place()):
 		c.say(e.ID, "")
 		c.drop(p)
-	case e.Thing.Kind == keep.Directory && c.needed[e.Place()] && e.Origin == keep.Made:
+	case c.shared(e):
 		if e.ID != "" {
 			c.say(e.ID, "")
 			e.ID = ""
