@@ -21,6 +21,8 @@ import (
 	"noxmesh/document"
 	"noxmesh/host/keep"
 	"noxmesh/host/system"
+	"noxmesh/internal/invariant"
+	"noxmesh/internal/observe"
 )
 
 // sizeLimit is what the program may weigh: it is on every node.
@@ -259,6 +261,7 @@ func TestKilledAnywhere(t *testing.T) {
 			if _, killed, said := k.then.apply(t, root, "MESH_CRASH="+k.point); !killed {
 				t.Errorf("%s: it was not killed: %s", k.point, said)
 			}
+			claims(t, root, k.point)
 			// Half of the time the next thing that it hears is another declaration.
 			next := []bundle{k.then, empty}
 			if i%2 == 1 {
@@ -275,6 +278,16 @@ func TestKilledAnywhere(t *testing.T) {
 		})
 	}
 	_ = group.Wait()
+}
+
+// claims is that the record of a killed host says done of nothing that is not so.
+func claims(t testing.TB, root, point string) {
+	t.Helper()
+	n, err := observe.Node(root)
+	must(t, err)
+	for _, f := range invariant.Always(invariant.Seen{Nodes: []invariant.Node{n}}) {
+		t.Errorf("%s: %s", point, f)
+	}
 }
 
 // holds is that everything declared is there, that nothing of anybody else was

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"path"
+	"strings"
 
 	"noxmesh/host/keep"
 	"noxmesh/host/system"
@@ -80,8 +81,22 @@ func (p *pass) mean(it *item, w *work) error {
 	}
 	if w.want.Kind == keep.Directory {
 		p.coming[w.want.Path] = real
+	} else if w.found.kind == keep.Directory {
+		p.meanBelow(real)
 	}
 	return nil
+}
+
+// meanBelow is about what lies in a directory that a file or a link comes in the
+// place of: it goes with it.
+func (p *pass) meanBelow(dir string) {
+	for at, e := range p.record.Entries {
+		if e.Phase == keep.Done && strings.HasPrefix(e.Place(), dir+"/") {
+			e.Phase = keep.Changing
+			p.record.Entries[at] = e
+			p.dirty = true
+		}
+	}
 }
 
 // entry is the path's line of the record, where it is about this place. A path
