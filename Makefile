@@ -47,7 +47,7 @@ check: ## lint, test and build, and the tree is afterwards as it was: what every
 	if [ "$$was" != "$$($(STATE))" ]; then echo "make check: the checks have changed the tree" >&2; git status --short; exit 1; fi
 
 sweep: ## kill each program before and after each of its effects, and start it again (POINT=text of some)
-	$(GO) test -tags meshcrash -count=1 -timeout 40m ./internal/line -run '^(TestEveryEffectMayBeTheLast|TestNoProgramUnpacks)$$' -point '$(POINT)'
+	$(GO) test -tags meshcrash -count=1 -timeout 40m ./internal/line -run '^(TestEveryEffectMayBeTheLast|TestNoProgramUnpacksAWholeArchive|TestTwoBuildersAnswerOneRequest)$$' -point '$(POINT)'
 	$(GO) test -tags meshcrash -count=1 ./internal/db ./builder -run '^(TestEveryEffect|TestAMove|TestAnEffect|TestABuilderIsKilled)'
 	$(GO) test -count=1 ./host -run '^(TestKilledAnywhere|TestFullDisk)$$'
 

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -103,8 +104,12 @@ func note(variable, line string) {
 // What it had written the kernel still brings to the disk, unless the power is
 // cut with it.
 func (h here) crash(when string) {
-	point := os.Getenv("MESH_CRASH")
-	if point == "" || point != h.byName()+":"+when && point != h.byWay()+":"+when {
+	points := strings.Split(os.Getenv("MESH_CRASH"), ",")
+	point := h.byWay() + ":" + when
+	if !slices.Contains(points, point) {
+		point = h.byName() + ":" + when
+	}
+	if !slices.Contains(points, point) {
 		return
 	}
 	note("MESH_EFFECTS", "crash "+point)

@@ -3,8 +3,9 @@
 // A program that is killed at any instruction and started again must go on as
 // if nothing had happened. That is tested by doing exactly that before and
 // after each effect. A build with the tag meshcrash ends itself with SIGKILL at
-// MESH_CRASH (name#n:before or name#n:after), and with MESH_POWER cuts the power
-// of the file systems mounted there at that moment; lets an effect fail by MESH_FAIL
+// MESH_CRASH (name#n:before or name#n:after, or the first that it comes to of
+// several with commas between), and with MESH_POWER cuts the power of the file
+// systems mounted there at that moment; lets an effect fail by MESH_FAIL
 // (name#n:ENOSPC, or name:ENOSPC for every time), as long as the file MESH_FAIL_WHILE
 // is there where one is named; and writes the name of each effect it passes to the
 // file MESH_EFFECTS. One name stands for many things that a program does: the commit

@@ -22,27 +22,26 @@ const person = "mesh"
 
 // joining are deaths of a program that mesh dev lets join: it ends, and goes on
 // from there when it is started again.
-func joining() []telling {
-	var all []telling
+func joining() []death {
+	var all []death
 	for _, point := range []string{"builder.keys.keep#1:after", "identity.join.post#1:before", "identity.join.post#1:after", "builder.joined.keep#1:before", "builder.joined.keep#1:after", "keep.folder.make#1:before", "keep.file.commit#1:after", "keep.file.seal#2:after"} {
-		all = append(all, telling{mortal: person, crash: point, certain: true})
+		all = append(all, death{mortal: person, point: point, certain: true})
 	}
 	return all
 }
 
 // dev is a mesh dev, as a person has it.
-func (s telling) dev(t *testing.T) {
+func (w *told) dev(t *testing.T) {
 	dir, err := os.MkdirTemp("", "mesh-dev-") //nolint:usetesting // the path of a socket is short
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
-	w := &told{telling: s, over: make(chan struct{})}
 	w.mesh = &mesh{t: t, dir: dir, ip: address(), forge: newForge(t)}
 	w.opt.poll = 100 * time.Millisecond
-	w.effects = filepath.Join(t.TempDir(), "effects")
 	w.client = api.OverSocket(w.path("controller", "controller.sock"))
 	t.Cleanup(w.end)
+	t.Cleanup(w.settle)
 	w.controller = w.part("dev", nil, "")
-	w.controller.program, w.controller.args = filepath.Join(s.programs, "mesh"), []string{"dev", "--dir", dir, "--hosts", "1", "--every", "300ms", "--drift", "1s"}
+	w.controller.program, w.controller.args = filepath.Join(w.programs, "mesh"), []string{"dev", "--dir", dir, "--hosts", "1", "--every", "300ms", "--drift", "1s"}
 	w.beginDev()
 	w.until("everybody has been heard of", func(s status.Status) string {
 		if n := nodeOf(s, "node1"); n.State != "idle" || n.LastSeen.IsZero() {
@@ -62,8 +61,7 @@ func (s telling) dev(t *testing.T) {
 		t.Errorf("there are %d builders: %+v", len(got), got)
 	}
 	w.login()
-	close(w.over)
-	w.guards.Wait()
+	w.settle()
 	w.interrupt(t)
 	w.reached()
 }
@@ -83,7 +81,7 @@ func (w *told) beginDev() {
 				return
 			case <-ended:
 			}
-			if w.died.Add(1) > 1 {
+			if !w.fell() {
 				w.t.Errorf("mesh dev ended by itself: %v", p.err)
 				return
 			}
@@ -106,8 +104,7 @@ func (w *told) login() {
 		return string(out), err
 	}
 	out, err := run(w.env(), "login", text)
-	if killed(err) {
-		w.died.Add(1)
+	for killed(err) && w.fell() {
 		out, err = run(w.env(), "login", text)
 	}
 	if err != nil {

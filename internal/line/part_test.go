@@ -23,6 +23,7 @@ type part struct {
 	env     []string
 	log     *os.File
 	began   time.Time
+	silence int64 // the length of its log then
 
 	mu    sync.Mutex // guards what follows
 	cmd   *exec.Cmd
@@ -56,7 +57,7 @@ func (p *part) start() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.began, p.err, p.ended = time.Now(), nil, make(chan struct{})
+	p.began, p.err, p.ended, p.silence = time.Now(), nil, make(chan struct{}), p.length()
 	wait := p.asValue
 	if p.program != "" {
 		wait = p.asProcess
@@ -114,9 +115,27 @@ func (p *part) stop() {
 	case <-time.After(30 * time.Second):
 		p.t.Fatalf("%s was told to stop, and has not in 30 s", p.name)
 	}
-	if p.err != nil && !errors.Is(p.err, context.Canceled) {
+	if p.err != nil && !errors.Is(p.err, context.Canceled) && !p.unborn() {
 		p.t.Errorf("%s ended with: %v", p.name, p.err)
 	}
+}
+
+// unborn reports whether a process was told to end before it could hear of it:
+// it has said nothing yet, and the signal itself has ended it. For who runs
+// programs that is an end in order, as it is for systemd.
+func (p *part) unborn() bool {
+	var exit *exec.ExitError
+	if !errors.As(p.err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGTERM && p.length() == p.silence
+}
+
+func (p *part) length() int64 {
+	info, err := p.log.Stat()
+	must(p.t, err)
+	return info.Size()
 }
 
 // kill ends the process as a power cut would, without what it has started: that is its own to survive.

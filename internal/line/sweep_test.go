@@ -19,6 +19,7 @@ var crashing = sync.OnceValues(func() (string, error) {
 
 var (
 	sweepers = flag.Int("sweepers", 12, "how many meshes of the sweep live at once: most of the time they wait")
+	many     = flag.Int("deaths", 8, "how many deaths a program of the sweep has before it in one story; 1 for a story for each")
 	only     = flag.String("point", "", "of the sweep: only points that hold this text")
 )
 
@@ -27,41 +28,35 @@ func mortals() []string { return []string{"controller", "builder", "host", perso
 
 // The whole line, told again and again: in each telling one program dies before
 // or after one of its effects, at the first time that it comes to it on that
-// way, and is started again. Whatever was begun is ended, and at no moment does
-// anything stand against the invariants.
+// way, and is started again, and dies of the next. Whatever was begun is ended,
+// and at no moment does anything stand against the invariants.
 func TestEveryEffectMayBeTheLast(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, crashing)
 	points := survey(t, dir)
-	var todo []telling
+	all := joining()
 	for _, p := range points {
 		for _, when := range []string{":before", ":after"} {
-			todo = append(todo, telling{programs: dir, mortal: p.mortal, crash: p.point + when, certain: p.certain})
+			all = append(all, death{mortal: p.mortal, point: p.point + when, certain: p.certain})
 		}
 	}
-	for _, s := range joining() {
-		s.programs = dir
-		todo = append(todo, s)
-	}
-	tell(t, todo)
+	sweep(t, dir, slices.DeleteFunc(all, func(d death) bool { return !strings.Contains(d.name(), *only) }))
 }
 
 // tell tells stories side by side.
-func tell(t *testing.T, todo []telling) {
+func tell(t *testing.T, todo []telling, how func(*testing.T, telling)) {
 	t.Helper()
 	next := make(chan telling)
 	var group sync.WaitGroup
 	for range *sweepers {
 		group.Go(func() {
 			for s := range next {
-				t.Run(s.name(), func(t *testing.T) { s.tell(t) })
+				t.Run(s.name(), func(t *testing.T) { how(t, s) })
 			}
 		})
 	}
 	for _, s := range todo {
-		if strings.Contains(s.name(), *only) {
-			next <- s
-		}
+		next <- s
 	}
 	close(next)
 	group.Wait()

@@ -29,15 +29,20 @@ import (
 
 // telling is the story of the line, told once.
 type telling struct {
-	programs string // the folder of those that can be told where to die
-	mortal   string // which of them is a process of its own: controller, builder or host
-	crash    string // MESH_CRASH
-	fail     string // MESH_FAIL, for as long as nobody has been told of it
-	certain  bool   // every telling comes to it
-	ways     string // MESH_WAYS
+	programs string   // the folder of those that can be told where to die
+	mortal   string   // which of them is a process of its own: controller, builder or host
+	deaths   []string // MESH_CRASH: it dies of each once, of whichever it comes to first
+	fail     string   // MESH_FAIL, for as long as nobody has been told of it
+	certain  bool     // every telling comes to it
+	ways     string   // MESH_WAYS
 }
 
-func (s telling) name() string { return s.mortal + " " + s.crash + s.fail }
+func (s telling) name() string {
+	if len(s.deaths) > 1 {
+		return fmt.Sprintf("%s %s and %d more", s.mortal, s.deaths[0], len(s.deaths)-1)
+	}
+	return s.mortal + " " + strings.Join(s.deaths, "") + s.fail
+}
 
 // told is a telling under way.
 type told struct {
@@ -47,34 +52,56 @@ type told struct {
 	faulty
 
 	effects string
-	died    atomic.Int64
+	died    atomic.Int64  // how many of its deaths it has died
+	before  atomic.Int64  // how many of them before this round; below 0 before the first
+	rounds  int           // commits after the first
+	earlier int64         // how many of them when the story last asked for more
+	spare   atomic.Bool   // it runs, and was told of no death: the round has had its share
+	renewed atomic.Bool   // the story itself has killed it, to tell it of more
+	once    sync.Once     // closes over
 	over    chan struct{} // closed when nothing is started again
 	guards  sync.WaitGroup
+	found   verdicts
 }
 
 // tell tells the story.
-func (s telling) tell(t *testing.T) {
-	if s.mortal == person {
-		s.dev(t)
+func (s telling) tell(t *testing.T) { s.begin(filepath.Join(t.TempDir(), "effects")).tell(t) }
+
+func (s telling) begin(effects string) *told {
+	w := &told{telling: s, effects: effects, over: make(chan struct{})}
+	w.before.Store(-1)
+	return w
+}
+
+func (w *told) tell(t *testing.T) {
+	if w.mortal == person {
+		w.dev(t)
 		return
 	}
-	w := &told{telling: s, over: make(chan struct{})}
+	w.line(t)
+}
+
+func (w *told) line(t *testing.T) {
 	w.mesh = &mesh{t: t, dir: t.TempDir(), ip: address(), forge: newForge(t)}
 	w.opt = options{every: 300 * time.Millisecond, drift: time.Second, lease: 6 * time.Second, poll: 100 * time.Millisecond}
-	w.effects = filepath.Join(t.TempDir(), "effects")
 	w.client = api.OverSocket(w.socket())
 	t.Cleanup(w.end)
+	t.Cleanup(w.settle)
 	w.begins()
 	w.controller = w.mortalPart("controller", w.runController, "mesh-controller", w.controllerArgs()...)
 	w.begin(w.controller)
 	w.untilAnswers()
 	w.nodesJoin()
 	w.builderJoins("builder1")
-	if s.mortal != "builder" {
+	if w.mortal != "builder" {
 		w.builderJoins("builder2")
 	}
 	w.first()
 	w.second()
+	for w.more() {
+		w.third()
+		w.second()
+	}
 	w.last()
 	w.close()
 }
@@ -85,13 +112,19 @@ func (w *told) env() []string {
 	if w.ways != "" {
 		env = append(env, "MESH_WAYS="+w.ways)
 	}
-	if w.died.Load() == 0 && w.crash != "" {
-		env = append(env, "MESH_CRASH="+w.crash)
+	if points := w.next(); len(points) > 0 {
+		env = append(env, "MESH_CRASH="+strings.Join(points, ","))
 	}
 	if w.fail != "" {
 		env = append(env, "MESH_FAIL="+w.fail, "MESH_FAIL_WHILE="+w.faultFile())
 	}
 	return env
+}
+
+// settle ends that anything is started again.
+func (w *told) settle() {
+	w.once.Do(func() { close(w.over) })
+	w.guards.Wait()
 }
 
 // is reports whether this part is the one that dies.
@@ -131,9 +164,8 @@ func (w *told) begin(p *part) {
 			case <-ended:
 			}
 			switch {
-			case killed(p.err):
-				w.died.Add(1)
-				mustHold(w.t, "while "+p.name+" is dead", invariant.Always(w.see(w.mesh)))
+			case killed(p.err) && w.fell():
+			case killed(p.err) && w.renewed.Swap(false):
 			case w.fail == "":
 				w.t.Errorf("%s ended by itself: %v", p.name, p.err)
 				return
@@ -171,12 +203,11 @@ func (w *told) join(name, program string, token string, as func(context.Context)
 		cmd := exec.CommandContext(w.t.Context(), filepath.Join(w.programs, program), append([]string{"join", token}, args...)...)
 		cmd.Env = append(os.Environ(), w.env()...)
 		out, err := cmd.CombinedOutput()
-		if killed(err) {
-			w.died.Add(1)
+		if killed(err) && w.fell() {
 			return name + " was killed"
 		}
 		w.hears(string(out))
-		if err != nil && !strings.Contains(string(out), "already") { // it had joined, and died before it said so
+		if err != nil && !strings.Contains(string(out), "already") && !strings.Contains(string(out), "this machine is node") { // it had joined, and died before it said so
 			return string(out)
 		}
 		return ""
@@ -242,43 +273,48 @@ func (w *told) nodesJoin() {
 // first is a module of everything that a host knows: it is built, declared and applied.
 func (w *told) first() {
 	w.t.Helper()
+	w.renew()
 	address, commit := w.forge.repository("site", everything())
 	w.head("site", commit)
 	insist(w.mesh, api.ModuleAdd(), api.ModuleAddIn{Module: "site", Repository: address})
 	insist(w.mesh, api.Assign(), api.AssignIn{Module: "site", Node: "node1"})
 	insist(w.mesh, api.ModulePolicy(), api.PolicyIn{Module: "site", Policy: "auto"})
-	if w.mortal == "builder" {
-		// The other comes when this one has died, or is through with its first.
-		w.until("the first is built, or the builder has died", func(s status.Status) string {
-			if w.died.Load() > 0 || w.lifted.Load() {
-				return ""
-			}
-			return isFit("site", commit)(s)
-		})
-		w.builderJoins("builder2")
-		if w.fail != "" { // whoever could not, tries again by itself, in a minute: there is a commit before
-			commit = w.forge.commit("site", files{"nudge": "now"})
-			w.head("site", commit)
-		}
-	}
-	w.until("the first is out", isOut("site", commit, 1))
+	w.isOut(commit)
 	w.holds("node1", "opt/site/index.html", "first")
 	mustHold(w.t, "after the first", invariant.Always(w.see(w.mesh)))
 }
 
-// second changes each thing in each way.
+// second changes each thing in each way, and third changes it back.
 func (w *told) second() {
 	w.t.Helper()
-	commit := w.forge.commit("site", changed())
-	w.head("site", commit)
-	w.until("the second is out", isOut("site", commit, 1))
+	w.round(changed())
 	w.holds("node1", "opt/site/index.html", "second")
 	w.lacks("node1", "srv/deep")
+}
+
+func (w *told) third() {
+	w.t.Helper()
+	again := everything()
+	again["public/new/n"] = ""
+	w.round(again)
+	w.holds("node1", "opt/site/index.html", "first")
+	w.lacks("node1", "moves/to")
+}
+
+// round is one more commit that goes out.
+func (w *told) round(tree files) {
+	w.t.Helper()
+	w.renew()
+	w.t.Logf("%d of %d deaths were died after %d rounds", w.died.Load(), len(w.deaths), w.rounds+1)
+	commit := w.forge.commit("site", w.anew(tree))
+	w.head("site", commit)
+	w.isOut(commit)
 }
 
 // last removes what there is, and holds what is left against the invariants.
 func (w *told) last() {
 	w.t.Helper()
+	w.renew()
 	if w.mortal == "controller" {
 		w.host("node2").stop()
 		w.poll("node2 is removed", func() string {
@@ -294,6 +330,11 @@ func (w *told) last() {
 			return fmt.Sprintf("%+v", s.Nodes)
 		}
 		return ""
+	})
+	w.poll("every builder has brought its answers", func() string {
+		left, err := filepath.Glob(w.path("builders", "*", "answers", "*"))
+		must(w.t, err)
+		return strings.Join(left, ", ")
 	})
 	if m := moduleOf(s, "site"); len(m.Trouble) != 0 || m.Finding != "" {
 		w.t.Errorf("at the end there is trouble: %+v, finding %q", m.Trouble, m.Finding)
@@ -315,25 +356,10 @@ func (w *told) last() {
 // close ends everything in order. Who dies of it is started once more.
 func (w *told) close() {
 	w.t.Helper()
-	close(w.over)
-	w.guards.Wait()
+	w.settle()
 	for _, p := range append(append([]*part{}, w.hosts...), append(w.builders, w.controller)...) {
-		if !p.running() {
-			continue
-		}
-		p.halt()
-		failed := w.fail != "" && w.is(p.name) && w.failedOnce() && !w.lifted.Load()
-		if failed {
-			w.lift()
-		}
-		if killed(p.err) && w.is(p.name) {
-			w.died.Add(1)
-			failed = true
-		}
-		if failed {
-			p.env = w.env()
-			p.start()
-			p.stopWhenUp(w)
+		if p.ended != nil {
+			w.ends(p)
 		}
 	}
 	mustHold(w.t, "when all has ended", invariant.Always(w.see(w.mesh)))
@@ -341,21 +367,41 @@ func (w *told) close() {
 	w.reached()
 }
 
-// reached is that it died where it was to die, and only there.
+// ends ends a part in order. One that dies of it is started once more.
+func (w *told) ends(p *part) {
+	w.t.Helper()
+	for {
+		if p.running() {
+			p.halt()
+		}
+		failed := w.fail != "" && w.is(p.name) && w.failedOnce() && !w.lifted.Load()
+		if failed {
+			w.lift()
+		}
+		if fell := w.is(p.name) && killed(p.err) && w.fell(); !fell && !failed {
+			break
+		}
+		says := map[string]string{"controller": "controller is ready", "builder1": "builder is up", "node1": "this node"}[p.name]
+		was := w.logged(p.name, says)
+		p.env = w.env()
+		p.start()
+		w.poll(p.name+" is there again", func() string {
+			if p.running() && w.logged(p.name, says) == was {
+				return "it has not said so"
+			}
+			return ""
+		})
+	}
+	if p.err != nil && !errors.Is(p.err, context.Canceled) && !p.unborn() && w.fail == "" {
+		w.t.Errorf("%s ended with: %v", p.name, p.err)
+	}
+}
+
+// reached is that what was to fail was reached.
 func (w *told) reached() {
 	w.t.Helper()
 	if w.fail != "" && !w.lifted.Load() && w.certain {
 		w.t.Errorf("the %s never came to %s", w.mortal, w.fail)
-	}
-	if w.crash == "" {
-		return
-	}
-	text, err := os.ReadFile(w.effects)
-	must(w.t, err)
-	if reached := strings.Contains(string(text), "crash "+w.crash+"\n"); !reached && w.certain {
-		w.t.Errorf("the %s was never at %s", w.mortal, w.crash)
-	} else if reached && w.died.Load() != 1 {
-		w.t.Errorf("the %s died %d times at %s", w.mortal, w.died.Load(), w.crash)
 	}
 }
 
@@ -368,19 +414,6 @@ func (p *part) halt() {
 	case <-time.After(30 * time.Second):
 		p.t.Fatalf("%s was told to stop, and has not in 30 s", p.name)
 	}
-}
-
-// stopWhenUp waits until a part that died of ending is there again, and stops it.
-func (p *part) stopWhenUp(w *told) {
-	w.t.Helper()
-	says := map[string]string{"controller": "controller is ready", "builder1": "builder is up", "node1": "this node"}[p.name]
-	w.poll(p.name+" is there again", func() string {
-		if w.logged(p.name, says) < 2 {
-			return "it has not said so"
-		}
-		return ""
-	})
-	p.stop()
 }
 
 // leftovers is what no program may leave when it has ended in order.

@@ -1,0 +1,225 @@
+//go:build meshcrash
+
+package line
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"noxmesh/internal/invariant"
+	"noxmesh/status"
+)
+
+// death is one way of one program to die.
+type death struct {
+	mortal  string
+	point   string // name@way#1:before or :after
+	certain bool   // every telling comes to it
+}
+
+func (d death) name() string { return d.mortal + " " + d.point }
+
+// verdicts are what was found while the program lay dead, by the death that it died.
+type verdicts struct {
+	mu   sync.Mutex // guards dead
+	dead map[string][]invariant.Finding
+}
+
+// A program dies again and again in one story, and at most so often between two
+// commits: a builder that loses a third lease of one request has ended it, and
+// who waits for a controller that is never there gives up.
+func most(mortal string) int64 {
+	return map[string]int64{"builder": 2, "controller": 6, "host": 12}[mortal]
+}
+
+// crashed are the deaths that were died, in that order.
+func crashed(t *testing.T, effects string) []string {
+	t.Helper()
+	text, err := os.ReadFile(effects)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	must(t, err)
+	var all []string
+	for line := range strings.Lines(string(text)) {
+		if point, ok := strings.CutPrefix(strings.TrimSpace(line), "crash "); ok {
+			all = append(all, point)
+		}
+	}
+	return all
+}
+
+// left are the deaths that it has not died.
+func (w *told) left() []string {
+	if len(w.deaths) == 0 {
+		return nil
+	}
+	died := crashed(w.t, w.effects)
+	return slices.DeleteFunc(slices.Clone(w.deaths), func(point string) bool { return slices.Contains(died, point) })
+}
+
+// next are the deaths that a program which begins now is told of.
+func (w *told) next() []string {
+	left := w.left()
+	w.spare.Store(len(left) > 0 && w.before.Load() >= 0 && w.died.Load()-w.before.Load() >= most(w.mortal) && w.mortal != person)
+	if w.spare.Load() {
+		return nil
+	}
+	return left
+}
+
+// fell reports whether the mortal has died a death of this story, and looks at
+// what there is while it lies dead.
+func (w *told) fell() bool {
+	died := crashed(w.t, w.effects)
+	if int64(len(died)) <= w.died.Load() {
+		return false
+	}
+	w.died.Store(int64(len(died)))
+	if w.mortal == person {
+		return true
+	}
+	found := invariant.Always(w.see(w.mesh))
+	w.found.mu.Lock()
+	defer w.found.mu.Unlock()
+	if w.found.dead == nil {
+		w.found.dead = map[string][]invariant.Finding{}
+	}
+	point := died[len(died)-1]
+	w.found.dead[point] = append(w.found.dead[point], found...)
+	return true
+}
+
+// renew begins a round: what has had its share of deaths is killed, and told of more.
+func (w *told) renew() {
+	w.t.Helper()
+	w.before.Store(w.died.Load())
+	if w.spare.Load() && len(w.left()) > 0 {
+		for _, p := range append(append([]*part{w.controller}, w.builders...), w.hosts...) {
+			if w.is(p.name) {
+				w.renewed.Store(true)
+				p.kill()
+			}
+		}
+		w.poll("the mortal was told of more", func() string {
+			if w.renewed.Load() {
+				return "it was not"
+			}
+			return ""
+		})
+	}
+	if w.mortal == "builder" && len(w.builders) > 1 && w.builders[1].running() {
+		w.builders[1].stop() // it comes when the other has died
+	}
+}
+
+// anew is a tree as no commit before had it: who has built one does not build it again.
+func (w *told) anew(tree files) files {
+	w.rounds++
+	tree["nudge"] = strconv.Itoa(w.rounds)
+	return tree
+}
+
+// more reports whether more rounds may bring more deaths: the last ones did.
+func (w *told) more() bool {
+	now, was := w.died.Load(), w.earlier
+	w.earlier = now
+	return len(w.left()) > 0 && now > was
+}
+
+// isOut waits until a commit is out. The second builder comes when the one that
+// is mortal has died, or is through with it.
+func (w *told) isOut(commit string) {
+	w.t.Helper()
+	if w.mortal == "builder" {
+		w.until("it is built, or the builder has died", func(s status.Status) string {
+			if w.died.Load() > w.before.Load() || w.lifted.Load() {
+				return ""
+			}
+			return isFit("site", commit)(s)
+		})
+		if len(w.builders) > 1 {
+			w.builders[1].start()
+		} else {
+			w.builderJoins("builder2")
+		}
+		if w.fail != "" { // whoever could not, tries again by itself, in a minute: there is a commit before
+			commit = w.forge.commit("site", files{"nudge": w.fail + commit})
+			w.head("site", commit)
+		}
+	}
+	w.until("it is out", isOut("site", commit, 1))
+}
+
+// sweep tells stories until every death was died. The first have many deaths in
+// them; what they did not come to is told with fewer beside it, and at last alone.
+func sweep(t *testing.T, dir string, all []death) {
+	t.Helper()
+	died := map[death]bool{}
+	for i, size := range []int{*many, 4, 1} {
+		left := slices.DeleteFunc(slices.Clone(all), func(d death) bool { return died[d] })
+		var todo []telling
+		for _, mortal := range mortals() {
+			of := slices.DeleteFunc(slices.Clone(left), func(d death) bool { return d.mortal != mortal })
+			todo = append(todo, deal(telling{programs: dir, mortal: mortal}, of, size)...)
+		}
+		t.Logf("%d: %d deaths in %d stories", i+1, len(left), len(todo))
+		var mu sync.Mutex // guards died
+		tell(t, todo, func(t *testing.T, s telling) {
+			had := s.judged(t)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, point := range had {
+				died[death{mortal: s.mortal, point: point, certain: slices.Contains(all, death{s.mortal, point, true})}] = true
+			}
+		})
+		if t.Failed() {
+			return
+		}
+	}
+	for _, d := range all {
+		if !died[d] && d.certain {
+			t.Errorf("%s: no story has come to it", d.name())
+		} else if !died[d] {
+			t.Logf("%s: no story has come to it, and not every one does", d.name())
+		}
+	}
+	t.Logf("%d of %d deaths were died", len(died), len(all))
+}
+
+// deal deals deaths to stories as cards are dealt, so that what is neighbourly is apart.
+func deal(s telling, of []death, size int) []telling {
+	all := make([]telling, (len(of)+size-1)/size)
+	for i, d := range of {
+		to := &all[i%len(all)]
+		to.programs, to.mortal = s.programs, s.mortal
+		to.deaths = append(to.deaths, d.point)
+	}
+	return all
+}
+
+// judged tells the story, and gives each death that was died in it its own
+// verdict. It returns those.
+func (s telling) judged(t *testing.T) []string {
+	t.Helper()
+	w := s.begin(filepath.Join(t.TempDir(), "effects"))
+	well := t.Run("story", func(t *testing.T) { w.tell(t) })
+	died := crashed(t, w.effects)
+	for _, point := range slices.Compact(slices.Sorted(slices.Values(died))) {
+		t.Run(point, func(t *testing.T) {
+			mustHold(t, "while the "+s.mortal+" lay dead", w.found.dead[point])
+			if !well {
+				t.Errorf("the story in which it died has failed; these died in it: %v", died)
+			}
+		})
+	}
+	if twice := len(died) - len(slices.Compact(slices.Sorted(slices.Values(died)))); twice > 0 && s.mortal != person {
+		t.Errorf("it has died twice of what it was to die of once: %v", died)
+	}
+	return died
+}
