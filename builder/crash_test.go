@@ -79,13 +79,13 @@ func TestABuilderIsKilledAnywhere(t *testing.T) {
 	}
 }
 
-// disk is where the power is cut when the builder is killed; nil where it is not.
-type disk interface {
+// powered is where the power is cut when the builder is killed; nil where it is not.
+type powered interface {
 	mount(t *testing.T, dir string) (env []string)
 	back(t *testing.T)
 }
 
-func sweepOn(t *testing.T, d disk, env ...string) {
+func sweepOn(t *testing.T, d powered, env ...string) {
 	t.Helper()
 	repo, rig := newRepository(t), newRig(t)
 	if d != nil {

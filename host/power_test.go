@@ -40,8 +40,8 @@ func (m machine) images() images {
 	return images{m.disks[0].Image(), state}
 }
 
-// cut is one power cut: what had been applied before, what was being applied, and where.
-type cut struct {
+// outage is one power cut: what had been applied before, what was being applied, and where.
+type outage struct {
 	from        images
 	first, then bundle
 	power.Cut
@@ -67,7 +67,7 @@ func TestPowerIsCutAnywhere(t *testing.T) {
 }
 
 // plannedCuts is every cut that there is, of a first apply and of a change.
-func plannedCuts(t *testing.T) (cuts []cut) {
+func plannedCuts(t *testing.T) (cuts []outage) {
 	before, after := bundled(t, 1, crashBefore), bundled(t, 2, crashAfter)
 	blank := power.Blank(t, "16M")
 	m := images{tree: blank}.mount(t)
@@ -94,14 +94,14 @@ func plannedCuts(t *testing.T) (cuts []cut) {
 			next[log] = m.images()
 		}
 		for _, c := range power.Cuts(passed) {
-			cuts = append(cuts, cut{froms[c.Log], first, then, c})
+			cuts = append(cuts, outage{froms[c.Log], first, then, c})
 		}
 		froms, first = next, before
 	}
 	return cuts
 }
 
-func (c cut) happens(t *testing.T) {
+func (c outage) happens(t *testing.T) {
 	m := c.from.mount(t)
 	_, killed, said := c.then.apply(t, m.root, m.disks.Env(c.Cut)...)
 	if killed == (c.Point == power.End) {
@@ -127,7 +127,7 @@ func (c cut) happens(t *testing.T) {
 
 // oldOrNew is that each thing is as it was or as it is to be: never empty,
 // never a part of it, and gone only where it was not there or is not to be.
-func (c cut) oldOrNew(t *testing.T, root string) {
+func (c outage) oldOrNew(t *testing.T, root string) {
 	t.Helper()
 	was := map[string]string{"/etc/was": "was here", "/opt/site/foreign": "foreign"}
 	for p, what := range c.first.things {
@@ -155,7 +155,7 @@ func (c cut) oldOrNew(t *testing.T, root string) {
 // recordFollows is that what the host keeps can be read, and holds: everything
 // which its record says was read back is there, and nobody else's thing was
 // touched. What is no longer declared is removed first and then struck out.
-func (c cut) recordFollows(t *testing.T, root string) {
+func (c outage) recordFollows(t *testing.T, root string) {
 	t.Helper()
 	n, err := observe.Node(root)
 	must(t, err)
