@@ -206,10 +206,7 @@ func (d *dev) choosePorts(ctx context.Context) error {
 		return err
 	}
 	err = effect.Do("cli.dev.ports", func() error {
-		if err := os.WriteFile(d.path("ports.json.new"), b, 0o600); err != nil {
-			return err
-		}
-		return os.Rename(d.path("ports.json.new"), d.path("ports.json"))
+		return replace(d.path("ports.json"), b)
 	})
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, err, "keep the ports")

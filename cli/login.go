@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -77,16 +78,37 @@ func (s *shell) keepLogin(text string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
-		beside := path + ".new"
-		if err := os.WriteFile(beside, []byte(text+"\n"), 0o600); err != nil {
-			return err
-		}
-		return os.Rename(beside, path)
+		return replace(path, []byte(text+"\n"))
 	})
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, err, "keep the login")
 	}
 	return nil
+}
+
+// replace puts a file in place of what is there: after a power cut it is the one
+// or the other, and the new one once this has returned.
+func replace(path string, data []byte) error {
+	beside := path + ".new"
+	f, err := os.OpenFile(beside, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(beside, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 func (s *shell) loginAdd() *cobra.Command {
