@@ -11,31 +11,33 @@ const (
 
 // Bug is one that can be planted.
 type Bug struct {
-	Name string
-	By   Finder
+	Name   string
+	By     Finder
+	Breaks string // the invariants that it breaks, one of which must find it, with blanks between
+	Seed   uint64 // of the simulation: the first that found it, which is tried first
 }
 
 // Bugs is all of them.
 func Bugs() []Bug {
 	return []Bug{
-		{"answer acknowledged before it is committed", Simulation},
-		{"report acknowledged before it is committed", Simulation},
-		{"sent recorded before its receipt", Simulation},
-		{"equal digest taken for accepted", Simulation},
-		{"equal generation with another digest accepted", Simulation},
-		{"lower generation accepted", Simulation},
-		{"accepted kept after the first effect", Simulation},
-		{"receipt of another report believed", Simulation},
-		{"removal forgotten before it is done", Simulation},
-		{"applied said from accepted", Simulation},
-		{"a missing source is no module", Simulation},
-		{"lease recorded after the request is given", Simulation},
-		{"manifest published before its blobs", Simulation},
-		{"two builds for one request", Simulation},
-		{"since of a trouble lost at a restart", Simulation},
-		{"a restored controller goes on declaring", Simulation},
-		{"a controller that was taken over writes on", Simulation},
-		{"another writer's changes not read", Simulation},
-		{"a folder is not synced", Power},
+		{"answer acknowledged before it is committed", Simulation, "I6", 9},
+		{"report acknowledged before it is committed", Simulation, "I6", 9},
+		{"sent recorded before its receipt", Simulation, "I2", 1},
+		{"equal digest taken for accepted", Simulation, "I1 I2", 7},
+		{"equal generation with another digest accepted", Simulation, "I5", 21},
+		{"lower generation accepted", Simulation, "I5", 8},
+		{"accepted kept after the first effect", Simulation, "I2 I5", 2},
+		{"receipt of another report believed", Simulation, "I1 I6", 0},
+		{"removal forgotten before it is done", Simulation, "I2 I10", 1},
+		{"applied said from accepted", Simulation, "I2", 3},
+		{"a missing source is no module", Simulation, "I1", 2},
+		{"lease recorded after the request is given", Simulation, "I4", 1},
+		{"manifest published before its blobs", Simulation, "I3", 1},
+		{"two builds for one request", Simulation, "I4", 18},
+		{"since of a trouble lost at a restart", Simulation, "I8", 6},
+		{"a restored controller goes on declaring", Simulation, "I5", 7},
+		{"a controller that was taken over writes on", Simulation, "I5", 4},
+		{"another writer's changes not read", Simulation, "I2", 8},
+		{"a folder is not synced", Power, "", 0},
 	}
 }

@@ -96,6 +96,7 @@ func (w *world) carry(e *event, l letter, back chan answered) {
 		return
 	}
 	w.office.keep("to "+string(l.verb), l.data)
+	w.office.keep("to "+string(l.verb)+" of "+l.id, l.data)
 	if w.bends() {
 		l = w.bend(l)
 	}
@@ -147,6 +148,7 @@ func (c *control) serve(l letter, from *program, back chan answered) {
 			c.acknowledges(l, data)
 		}
 		c.w.queue.post(&event{actor: c.name, what: fmt.Sprintf("answers %s of %s", l.verb, l.id), do: func(w *world, e *event) {
+			c.met[l.id] = c.met[l.id] || l.verb == link.VerbHello && err == nil
 			w.bringBack(e, l, from, a, back)
 		}})
 	})
@@ -270,11 +272,14 @@ func (w *world) bend(l letter) letter {
 	if l.verb == link.VerbDecl {
 		kind = "push " + w.nodes[w.rng.IntN(len(w.nodes))].id
 	}
-	switch w.rng.IntN(4) {
+	switch w.rng.IntN(5) {
 	case 0:
 		l.data = w.forged(l.data)
 	case 1:
 		l.data = w.noise(l.data)
+	case 2: // the same one's, from before: it is answered as if it had been said again
+		kind += " of " + l.id
+		fallthrough
 	default:
 		if old := w.office.seen[kind]; len(old) > 0 {
 			l.data = old[w.rng.IntN(len(old))]

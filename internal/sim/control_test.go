@@ -31,7 +31,8 @@ type control struct {
 	is       *controller.Controller
 	client   *api.Client
 	handlers map[link.Verb]bus.Handler
-	alone    bool // it cannot be reached over the network any more
+	met      map[string]bool // the nodes whose hello it has answered
+	alone    bool            // it cannot be reached over the network any more
 }
 
 func (w *world) controllerConfig(p *program) controller.Config {
@@ -45,7 +46,7 @@ func (w *world) controllerConfig(p *program) controller.Config {
 // raise starts a controller on a record, as the holder of this name. It is nil,
 // and says why, where the record does not let it.
 func (w *world) raise(name, record, holder string) *control {
-	c := &control{program: w.begin(name), record: record, holder: holder, handlers: map[link.Verb]bus.Handler{}}
+	c := &control{program: w.begin(name), record: record, holder: holder, handlers: map[link.Verb]bus.Handler{}, met: map[string]bool{}}
 	var err error
 	if c.db, err = db.Open(w.ctx, "sqlite:"+record); err != nil {
 		w.fail("%s cannot open its record: %v", name, err)
@@ -149,7 +150,8 @@ func (l ledger) Write(ctx context.Context, f func(*db.Tx) error) error {
 	return err
 }
 
-// strictly is a write, held against what no write may do: issue something while
+// strictly is a write, held against what no write may do: go on where another
+// has taken over, issue something while
 // a node stands against the record, take away what is declared because of a
 // look at a source, and make a trouble younger than it is. It looks in the same
 // transaction, before and after.
@@ -168,6 +170,9 @@ func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
 		return err
 	}
 	w := l.c.w
+	if is.holder != l.c.holder || is.epoch != is.writes {
+		w.find(invariant.I5, l.c.name, "it writes in epoch %d as %s, and the record is in epoch %d, held by %s", is.writes, l.c.holder, is.epoch, is.holder)
+	}
 	if was.against > 0 && is.issued > was.issued {
 		w.find(invariant.I5, l.c.name, "it issues something while a node stands against its record")
 	}
@@ -186,14 +191,17 @@ func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
 
 // standing is what a write is held against.
 type standing struct {
+	epoch, writes             int64 // of the record, and of who writes
+	holder                    string
 	issued, against, declared int64
 	troubles                  []trouble.Trouble
 }
 
 func stands(tx *db.Tx) (s standing, err error) {
-	const counts = `SELECT (SELECT count(*) FROM ledger), (SELECT count(*) FROM declared),
-		(SELECT count(*) FROM node WHERE finding <> '' AND removed_at = 0)`
-	if err = tx.QueryRow(counts).Scan(&s.issued, &s.declared, &s.against); err != nil {
+	s.writes = tx.Epoch()
+	const counts = `SELECT epoch, holder, (SELECT count(*) FROM ledger), (SELECT count(*) FROM declared),
+		(SELECT count(*) FROM node WHERE finding <> '' AND removed_at = 0) FROM fence`
+	if err = tx.QueryRow(counts).Scan(&s.epoch, &s.holder, &s.issued, &s.declared, &s.against); err != nil {
 		return s, err
 	}
 	s.troubles, err = troublestore.All(tx)

@@ -222,8 +222,37 @@ func (w *world) clone() {
 	w.mixed = true
 	if c != nil {
 		w.commit(w.module()) // so that both have something to issue
+		w.part(c)
 		w.while(120, c.die)
 	}
+}
+
+// part waits until both have heard the same node, and then lets people tell each
+// something else about it: both issue the same place in the order, with another digest.
+func (w *world) part(clone *control) {
+	w.later(time.Second, func() {
+		c := w.main()
+		if c == nil || clone.dead.Load() {
+			return
+		}
+		for _, n := range w.nodes {
+			if at := clone.declared(n.id); c.met[n.id] && clone.met[n.id] && len(at) > 1 {
+				call(clone, api.Unassign(), api.UnassignIn{Module: at[0], Node: n.name}, func(api.AssignOut, error) {})
+				w.unassign(at[1], n)
+				return
+			}
+		}
+		w.part(clone)
+	})
+}
+
+// declared is the modules that are declared on a node.
+func (c *control) declared(node string) (modules []string) {
+	c.w.must(c.db.Read(c.w.ctx, func(tx *db.Tx) (err error) {
+		modules, err = db.All(tx, db.Text, `SELECT module FROM declared WHERE node = $1 ORDER BY module`, node)
+		return err
+	}))
+	return modules
 }
 
 // twin is the same controller twice, on one record.

@@ -14,8 +14,8 @@ import (
 type program struct {
 	w     *world
 	name  string
-	life  int // how many came before it
-	ctx   context.Context
+	life  int             // how many came before it
+	ctx   context.Context //nolint:containedctx // ends with this life
 	kill  context.CancelFunc
 	end   chan struct{} // closed at its death
 	dead  atomic.Bool

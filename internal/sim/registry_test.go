@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"noxmesh/builder"
 	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/host"
@@ -14,8 +15,6 @@ import (
 	"noxmesh/internal/invariant"
 	"noxmesh/internal/oci"
 	"noxmesh/manifest"
-
-	"noxmesh/builder"
 )
 
 // registry is what was published. It may lie about the bytes of a blob, and may

@@ -38,7 +38,7 @@ func play(t *testing.T, seed uint64) (r result) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp(shm(), "mesh-sim-")
+	dir, err := os.MkdirTemp(shm(), "mesh-sim-") //nolint:usetesting // in memory, and gone with its seed
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ type fixed struct {
 	record     []byte // an empty record of the newest schema
 }
 
-var made = sync.OnceValues(func() (f fixed, err error) { //nolint:gochecknoglobals // made once for all seeds
+var made = sync.OnceValues(func() (f fixed, err error) {
 	seed, _, err := bus.NewUserSeed()
 	if err != nil {
 		return f, err
