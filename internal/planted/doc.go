@@ -7,7 +7,8 @@
 // every other build Is is false, and costs nothing.
 //
 // To add one: put "if planted.Is(name)" where a careless change would put the
-// mistake, add the name and who finds it to the list in names.go, and see that
+// mistake, add the name, who finds it and by which invariants to the list in
+// names.go, and see that
 // it is found. One that only a power cut or a real process can show is listed as
 // theirs, and their tier runs with the same tag and MESH_BUG.
 package planted

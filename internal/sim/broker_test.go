@@ -171,6 +171,8 @@ func (c *control) acknowledges(l letter, data []byte) {
 	if r.Stop != "" {
 		return
 	}
+	c.w.mu.Lock()
+	defer c.w.mu.Unlock()
 	a := invariant.Ack{Kind: invariant.AckAnswer, From: l.id, Key: r.For}
 	if l.verb == link.VerbReport {
 		a = invariant.Ack{Kind: invariant.AckReport, From: l.id}

@@ -99,8 +99,9 @@ type world struct {
 	taken    bool            // an assignment was taken back: the call may take effect at any time
 	doubled  bool            // two controllers have written into one record: each counts what it has seen itself
 	mixed    bool            // nodes may have been told what the record does not know
-	findings []string
 	began    time.Time
+	mu       sync.Mutex // guards findings, hash, and acks and what is excused while programs run
+	findings []string
 	shown    []string // the trace, where it is kept
 	hash     uint64
 	steps    int
@@ -152,8 +153,10 @@ func (w *world) note(actor, format string, args ...any) {
 	line := fmt.Sprintf("%9.3f %-10s %s", time.Since(w.began).Seconds(), actor, fmt.Sprintf(format, args...))
 	line = strings.ReplaceAll(line, w.dir, "") // its name is another in each run
 	h := fnv.New64a()
+	w.mu.Lock()
 	fmt.Fprintf(h, "%d %s", w.hash, line)
 	w.hash = h.Sum64()
+	w.mu.Unlock()
 	w.aside("", line)
 }
 
@@ -177,6 +180,8 @@ func (w *world) find(id invariant.ID, where, format string, args ...any) {
 func (w *world) fail(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	w.note("finding", "%s", text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.findings = append(w.findings, text)
 	w.stop = true
 }
