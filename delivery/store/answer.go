@@ -56,13 +56,8 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	if err != nil {
 		return "", err
 	}
-	if found && planted.Is("two builds for one request") && a.Outcome == build.OutcomeBuilt {
-		if err := saveBuild(tx, row); err != nil {
-			return "", err
-		}
-	}
 	if found {
-		return saveLater(tx, r.ID, first, a)
+		return saveLater(tx, first, row)
 	}
 	if a.Outcome == build.OutcomeEnvironment && (r.State == Open || r.State == Leased && r.Builder != a.Builder) {
 		return SavedAgain, nil
@@ -120,7 +115,13 @@ func scanFirst(r db.Row) (f firstAnswer, err error) {
 }
 
 // saveLater compares one more answer with the one that stands.
-func saveLater(tx *db.Tx, request string, first firstAnswer, a build.Answer) (Saved, error) {
+func saveLater(tx *db.Tx, first firstAnswer, row AnswerRow) (Saved, error) {
+	a, request := row.Answer, row.Answer.Request
+	if planted.Is("two builds for one request") && a.Outcome == build.OutcomeBuilt {
+		if err := saveBuild(tx, row); err != nil {
+			return "", err
+		}
+	}
 	if first.outcome != build.OutcomeBuilt || a.Outcome != build.OutcomeBuilt || first.build == a.Build {
 		return SavedAgain, nil
 	}

@@ -139,7 +139,7 @@ func Of(path string) System {
 	}
 	const readOnly = 1 // ST_RDONLY
 	return System{
-		Mount: here, Free: int64(s.Bavail) * s.Bsize, Size: int64(s.Blocks) * s.Bsize, //nolint:gosec // of a disk
+		Mount: here, Free: int64(s.Bavail) * s.Bsize, Size: int64(s.Blocks) * s.Bsize,
 		Inodes: s.Files, NoInodes: s.Files > 0 && s.Ffree == 0, ReadOnly: s.Flags&readOnly != 0,
 	}
 }
