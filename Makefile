@@ -40,9 +40,10 @@ lint: ## the linters of tools/go.mod (the first time takes minutes to compile)
 	$(LINT) config verify
 	$(LINT) run ./...
 
-check: ## lint, test and build, and the tree is afterwards as it was: what every change passes
+check: ## lint, test, build and a short simulation, and the tree is afterwards as it was: what every change passes
 	@was=$$($(STATE)); \
 	$(MAKE) --no-print-directory lint && $(MAKE) --no-print-directory test && $(MAKE) --no-print-directory build && \
+	$(MAKE) --no-print-directory sim SEEDS=300 && \
 	$(GO) mod verify && \
 	if [ "$$was" != "$$($(STATE))" ]; then echo "make check: the checks have changed the tree" >&2; git status --short; exit 1; fi
 
