@@ -151,7 +151,7 @@ func (c *Controller) quarantine(ctx context.Context, n *inventory.Node, twins st
 func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, now time.Time) error {
 	outdated := false
 	err := c.small.write(ctx, func(tx *db.Tx) (err error) {
-		*n, outdated, err = heardOf(tx, n.ID, h, now)
+		*n, outdated, err = heardOf(tx, h, now)
 		return err
 	})
 	if err != nil {
@@ -169,8 +169,7 @@ func (c *Controller) hear(ctx context.Context, n *inventory.Node, h link.Hello, 
 
 // heardOf records a hello and is the node as it then stands. Outdated: what it
 // says that it refused came too late to say anything.
-func heardOf(tx *db.Tx, id string, h link.Hello, now time.Time) (is inventory.Node, outdated bool, err error) {
-	is.ID = id
+func heardOf(tx *db.Tx, h link.Hello, now time.Time) (is inventory.Node, outdated bool, err error) {
 	if outdated, err = late(tx, h); err != nil {
 		return is, false, err
 	}
@@ -181,18 +180,18 @@ func heardOf(tx *db.Tx, id string, h link.Hello, now time.Time) (is inventory.No
 	if err != nil {
 		return is, false, err
 	}
-	was, err := mustRead(tx, id)
+	is, err = mustRead(tx, h.Node)
 	if err != nil {
 		return is, false, err
 	}
 	if !fresh {
-		return was, false, errHeard
+		return is, false, errHeard
 	}
-	moved, err := receipt(tx, was, h, now)
+	moved, err := receipt(tx, is, h, now)
 	if err == nil && moved {
-		was, err = mustRead(tx, id)
+		is, err = mustRead(tx, h.Node)
 	}
-	return was, outdated, err
+	return is, outdated, err
 }
 
 // late reports whether what the node refused is of ours and older than what it
