@@ -18,6 +18,16 @@ import (
 	"noxmesh/status"
 )
 
+// firstOut is the module site on node1, out as of "first again".
+func (m *mesh) firstOut() {
+	m.t.Helper()
+	m.module("site", site("site", "first"))
+	m.assign("site", "node1")
+	m.auto("site")
+	first := m.forge.commit("site", files{"public/index.html": "first again"})
+	m.until("the first is out", isOut("site", first, 1))
+}
+
 // TestDiskOfANodeIsFull: the disk of a node is full, and then it fails. The
 // report goes out and names the folder; what was there stays; when there is room
 // it goes on by itself.
@@ -32,11 +42,7 @@ func TestDiskOfANodeIsFull(t *testing.T) {
 			t.Cleanup(func() { m.host("node1").kill() }) // before the disk goes
 			m.addBuilder("b1")
 			m.addHost("node1")
-			m.module("site", site("site", "first"))
-			m.assign("site", "node1")
-			m.auto("site")
-			first := m.forge.commit("site", files{"public/index.html": "first again"})
-			m.until("the first is out", isOut("site", first, 1))
+			m.firstOut()
 			var free func()
 			big := files{"public/index.html": "second", "public/big": strings.Repeat("many words ", 1<<16)}
 			if name == "no inodes" {
@@ -81,11 +87,7 @@ func TestDiskOfANodeIsReadOnly(t *testing.T) {
 			t.Cleanup(func() { m.host("node1").kill() })
 			m.addBuilder("b1")
 			m.addHost("node1")
-			m.module("site", site("site", "first"))
-			m.assign("site", "node1")
-			m.auto("site")
-			first := m.forge.commit("site", files{"public/index.html": "first again"})
-			m.until("the first is out", isOut("site", first, 1))
+			m.firstOut()
 			shut(d)
 			second := m.forge.commit("site", files{"public/index.html": "second"})
 			m.until("it is not green", func(s status.Status) string {
@@ -123,11 +125,7 @@ func TestDiskOfTheControllerIsFull(t *testing.T) {
 			m := beginOn(t, options{programs: folder(t, programs)}, d, what)
 			m.addBuilder("b1")
 			m.addHost("node1")
-			m.module("site", site("site", "first"))
-			m.assign("site", "node1")
-			m.auto("site")
-			first := m.forge.commit("site", files{"public/index.html": "first again"})
-			m.until("the first is out", isOut("site", first, 1))
+			m.firstOut()
 			free := d.Fill(0)
 			second := m.forge.commit("site", files{"public/index.html": "second", "public/big": strings.Repeat("many words ", 1<<14)})
 			s := m.until("the status says that something is wrong", func(s status.Status) string {
@@ -258,11 +256,7 @@ func TestDiskOfALine(t *testing.T) {
 					}
 				}
 			})
-			m.module("site", site("site", "first"))
-			m.assign("site", "node1")
-			m.auto("site")
-			first := m.forge.commit("site", files{"public/index.html": "first again"})
-			m.until("the first is out", isOut("site", first, 1))
+			m.firstOut()
 			back := d.Back
 			switch {
 			case c.shut:
