@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
-
 	"testing"
+	"time"
 
 	"noxmesh/api"
 	"noxmesh/internal/invariant"

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"noxmesh/api"
 	"noxmesh/internal/invariant"
 	"noxmesh/internal/observe"
 )
@@ -137,10 +136,4 @@ func mustHold(t *testing.T, when string, found []invariant.Finding) {
 	for _, f := range found {
 		t.Errorf("%s: %s", when, f)
 	}
-}
-
-// named is the id of a node.
-func (m *mesh) named(node string) string {
-	m.t.Helper()
-	return do(m, api.NodeShow(), api.NodeIn{Node: node}).Node.Node
 }
