@@ -40,10 +40,10 @@ lint: ## the linters of tools/go.mod (the first time takes minutes to compile)
 	$(LINT) config verify
 	$(LINT) run ./...
 
-check: ## lint, test, build and a short simulation, and the tree is afterwards as it was: what every change passes
+check: ## all that every change passes: lint, test, build, sweep, power and sim, and the tree is afterwards as it was
 	@was=$$($(STATE)); \
 	$(MAKE) --no-print-directory lint && $(MAKE) --no-print-directory test && $(MAKE) --no-print-directory build && \
-	$(MAKE) --no-print-directory sim SEEDS=300 && \
+	$(MAKE) --no-print-directory sweep && $(MAKE) --no-print-directory power && $(MAKE) --no-print-directory sim && \
 	$(GO) mod verify && \
 	if [ "$$was" != "$$($(STATE))" ]; then echo "make check: the checks have changed the tree" >&2; git status --short; exit 1; fi
 

@@ -50,7 +50,7 @@ func sourceOf(d delivery.Facts) Source {
 	if since.IsZero() {
 		since = d.AddedAt
 	}
-	out := Source{Ref: s.Ref, Commit: s.Commit, State: s.State.String(), Why: s.Why, Since: since, LookedAt: s.LookedAt}
+	out := Source{Ref: s.Ref, Commit: s.Commit, State: s.State.String(), Why: s.Because(), Since: since, LookedAt: s.LookedAt}
 	for _, n := range s.Notices {
 		if says := n.String(); says != "" {
 			out.Notices = append(out.Notices, Notice{string(n.Kind), says, n.Since})

@@ -284,3 +284,14 @@ func TestTroubleOf(t *testing.T) {
 		}
 	}
 }
+
+// I8: a module that was added a moment ago waits too, and says for what.
+func TestASourceNobodyHasLookedAtSaysSo(t *testing.T) {
+	t.Parallel()
+	m := status.OfModule(facts(func(f *status.ModuleFacts) {
+		f.Delivery.Source, f.Delivery.AddedAt = source.Source{}, at(3)
+	}), at(60))
+	if m.Source.Why != "the controller has not looked at it yet" || !m.Source.Since.Equal(at(3)) {
+		t.Errorf("it says %q since %s", m.Source.Why, m.Source.Since)
+	}
+}

@@ -24,6 +24,14 @@ type Source struct {
 	Notices  []Notice  // what is odd about where it stands, beside State; by kind, each once
 }
 
+// Because is why it is in its state; empty where it was read.
+func (s Source) Because() string {
+	if s.State == NeverLooked {
+		return "the controller has not looked at it yet"
+	}
+	return s.Why
+}
+
 // Seen is what one look found. Where State is Read, the rest of it says what
 // was read; otherwise Why says what was in the way.
 type Seen struct {

@@ -59,15 +59,17 @@ func TestEveryEffectMayBeTheLast(t *testing.T) {
 	}
 }
 
-// TestAnEffectThatFindsTheDiskFullChangesNothing lets the commit fail as a full disk would.
-func TestAnEffectThatFindsTheDiskFullChangesNothing(t *testing.T) {
-	for n, name := range []string{"ENOSPC", "EIO", "EROFS"} {
+// TestAnEffectThatTheDiskRefusesChangesNothing lets the commit fail as a full, a
+// broken and a read-only disk would.
+func TestAnEffectThatTheDiskRefusesChangesNothing(t *testing.T) {
+	for n, c := range [][2]string{{"ENOSPC", " free of "}, {"EIO", "does not read or write"}, {"EROFS", "mounted read-only"}} {
+		name, says := c[0], c[1]
 		dsn := dbtest.SQLite(t)
 		d := dbtest.Open(t, dsn, "c")
 		dbtest.Write(t, d, set("a", "old"))
 		// Each record before this one has committed three times, and failed once.
 		t.Setenv("MESH_FAIL", fmt.Sprintf("db.write.commit#%d:%s", 3+4*n, name))
-		wantKind(t, d.Write(t.Context(), set("a", "new")), fault.Unavailable, filepath.Dir(strings.TrimPrefix(dsn, "sqlite:")), " free of ")
+		wantKind(t, d.Write(t.Context(), set("a", "new")), fault.Unavailable, filepath.Dir(strings.TrimPrefix(dsn, "sqlite:")), says)
 		if got := get(t, d, "a"); got != "old" {
 			t.Errorf("%s: the record says %q", name, got)
 		}

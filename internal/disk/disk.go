@@ -13,8 +13,8 @@ import (
 type System struct {
 	Mount      string // where it is mounted; empty where nobody can tell
 	Free, Size int64  // bytes; free for an ordinary user
+	FreeInodes uint64
 	Inodes     uint64 // of all; 0: it has no fixed number of them
-	NoInodes   bool   // it has a fixed number, and none is free
 	ReadOnly   bool
 }
 
@@ -82,7 +82,15 @@ func (r *Refusal) Error() string { return r.Err.Error() + ": " + r.On.advice(rea
 func (r *Refusal) Unwrap() error { return r.Err }
 
 // Full reports whether nothing can be written for want of room or of inodes.
-func (s System) Full() bool { return s.NoInodes || s.Mount != "" && s.Free == 0 }
+func (s System) Full() bool { return s.noInodes() || s.Mount != "" && s.Free == 0 }
+
+func (s System) noInodes() bool { return s.Inodes > 0 && s.FreeInodes == 0 }
+
+// fewInodes reports whether it is the inodes that are scarce, and not the bytes.
+// Who found none may have given back a few before anybody could look.
+func (s System) fewInodes() bool {
+	return s.Inodes > 0 && s.FreeInodes*20 < s.Inodes && s.Free*20 > s.Size
+}
 
 func (s System) advice(why syscall.Errno) string {
 	switch {
@@ -92,8 +100,8 @@ func (s System) advice(why syscall.Errno) string {
 		return fmt.Sprintf("%q is mounted read-only; dmesg may say why, then: mount -o remount,rw %s", s.Mount, s.Mount)
 	case why == syscall.EDQUOT:
 		return fmt.Sprintf("a quota on %q is used up; raise it or remove files there", s.Mount)
-	case s.NoInodes:
-		return fmt.Sprintf("none of the %d inodes of %q is free; remove files there", s.Inodes, s.Mount)
+	case s.noInodes(), s.fewInodes():
+		return fmt.Sprintf("hardly any of the %d inodes of %q is free; remove files there", s.Inodes, s.Mount)
 	}
 	return fmt.Sprintf("%s free of %s on %q; make room there", words(s.Free), words(s.Size), s.Mount)
 }
@@ -140,7 +148,7 @@ func Of(path string) System {
 	const readOnly = 1 // ST_RDONLY
 	return System{
 		Mount: here, Free: int64(s.Bavail) * s.Bsize, Size: int64(s.Blocks) * s.Bsize,
-		Inodes: s.Files, NoInodes: s.Files > 0 && s.Ffree == 0, ReadOnly: s.Flags&readOnly != 0,
+		FreeInodes: s.Ffree, Inodes: s.Files, ReadOnly: s.Flags&readOnly != 0,
 	}
 }
 

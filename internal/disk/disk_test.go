@@ -38,7 +38,7 @@ func TestARefusalSaysWhereAndWhatToDo(t *testing.T) {
 		want  []string
 	}{
 		"no room":   {0, "size=8m", 1, []string{"no space left on device", "less than 1 MiB free of 8 MiB on ", "make room there"}},
-		"no inodes": {0, "size=1m,nr_inodes=3", 3, []string{"no space left on device", "none of the 3 inodes of ", "remove files there"}},
+		"no inodes": {0, "size=1m,nr_inodes=3", 3, []string{"no space left on device", "hardly any of the 3 inodes of ", "remove files there"}},
 		"read-only": {syscall.MS_RDONLY, "size=64k", 1, []string{"read-only file system", "mounted read-only", "mount -o remount,rw "}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -33,6 +33,7 @@ func (m *mesh) firstOut() {
 // it goes on by itself.
 func TestDiskOfANodeIsFull(t *testing.T) {
 	t.Parallel()
+	advice := map[string]string{"no room": "make room there", "no inodes": "inodes of"}
 	for name, disk := range map[string]power.Image{"no room": power.Blank(t, "16M"), "no inodes": power.Blank(t, "16M", "-N", "96")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +55,7 @@ func TestDiskOfANodeIsFull(t *testing.T) {
 			s := m.until("the node has failed and says it", func(s status.Status) string {
 				n := nodeOf(s, "node1")
 				for _, f := range n.Failing {
-					if n.State == "failed" && strings.Contains(f.Error, "no space left") {
+					if n.State == "failed" && strings.Contains(f.Error, "no space left") && strings.Contains(f.Error, advice[name]) {
 						return ""
 					}
 				}

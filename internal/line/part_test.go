@@ -82,7 +82,7 @@ func (p *part) asProcess() func() error {
 	cmd := exec.Command(p.program, p.args...)
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	cmd.Env = append(os.Environ(), p.env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return func() error { return err }
 	}
@@ -106,15 +106,24 @@ func (p *part) running() bool {
 	}
 }
 
-// stop ends it in order, and waits until it has ended.
-func (p *part) stop() {
+// halt tells it to end, and waits; it may die of it.
+func (p *part) halt() {
 	p.t.Helper()
-	p.stopp()
+	p.mu.Lock()
+	stop, ended := p.stopp, p.ended
+	p.mu.Unlock()
+	stop()
 	select {
-	case <-p.ended:
+	case <-ended:
 	case <-time.After(30 * time.Second):
 		p.t.Fatalf("%s was told to stop, and has not in 30 s", p.name)
 	}
+}
+
+// stop ends it in order, and waits until it has ended.
+func (p *part) stop() {
+	p.t.Helper()
+	p.halt()
 	if p.err != nil && !errors.Is(p.err, context.Canceled) && !p.unborn() {
 		p.t.Errorf("%s ended with: %v", p.name, p.err)
 	}
@@ -139,10 +148,14 @@ func (p *part) length() int64 {
 }
 
 // kill ends the process as a power cut would, without what it has started: that is its own to survive.
+// Whoever guards it may have started it again before this returns.
 func (p *part) kill() {
 	p.t.Helper()
-	_ = p.cmd.Process.Kill() // it may have ended by itself
-	<-p.ended
+	p.mu.Lock()
+	cmd, ended := p.cmd, p.ended
+	p.mu.Unlock()
+	_ = cmd.Process.Kill() // it may have ended by itself
+	<-ended
 }
 
 // restart is stop and start.

@@ -340,6 +340,7 @@ func (w *told) last() {
 		w.t.Errorf("at the end there is trouble: %+v, finding %q", m.Trouble, m.Finding)
 	}
 	mustHold(w.t, "at the end", invariant.AtEnd(w.see(w.mesh)))
+	w.looksAgain()
 	insist(w.mesh, api.Unassign(), api.UnassignIn{Module: "site", Node: "node1"})
 	w.until("nothing is left on node1", func(s status.Status) string {
 		if n := nodeOf(s, "node1"); n.State != "applied" || n.Behind != inventory.NotBehind || len(n.Modules) != 0 {
@@ -351,6 +352,25 @@ func (w *told) last() {
 		w.lacks("node1", gone)
 	}
 	mustHold(w.t, "after the removal", invariant.AtEnd(w.see(w.mesh)))
+}
+
+// looksAgain waits until the host has looked at its machine, and had nothing new to say of it.
+func (w *told) looksAgain() {
+	w.t.Helper()
+	latest := w.root("node1", "var/lib/mesh-host/latest")
+	var said string
+	var looked time.Time
+	w.poll("node1 has looked again", func() string {
+		info, err := os.Stat(latest)
+		must(w.t, err)
+		text, err := os.ReadFile(latest)
+		must(w.t, err)
+		if string(text) == said && info.ModTime().After(looked) {
+			return ""
+		}
+		said, looked = string(text), info.ModTime()
+		return "it has said something new, or not looked"
+	})
 }
 
 // close ends everything in order. Who dies of it is started once more.
@@ -402,17 +422,6 @@ func (w *told) reached() {
 	w.t.Helper()
 	if w.fail != "" && !w.lifted.Load() && w.certain {
 		w.t.Errorf("the %s never came to %s", w.mortal, w.fail)
-	}
-}
-
-// halt tells a part to end, and waits; it may die of it.
-func (p *part) halt() {
-	p.t.Helper()
-	p.stopp()
-	select {
-	case <-p.ended:
-	case <-time.After(30 * time.Second):
-		p.t.Fatalf("%s was told to stop, and has not in 30 s", p.name)
 	}
 }
 
