@@ -174,6 +174,7 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 	}
 	now := clock.Now()
 	var r deliverystore.RequestRow
+	var saved deliverystore.Saved
 	err = c.write(ctx, func(tx *db.Tx) (err error) {
 		if r, err = deliverystore.Request(tx, a.Request); err != nil {
 			return err
@@ -181,7 +182,7 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 		if err := mayAnswer(r, a); err != nil {
 			return err
 		}
-		_, err = deliverystore.SaveAnswer(tx, deliverystore.AnswerRow{Answer: a, Envelope: m.Data, Verdict: verdict.Judge(a), At: now})
+		saved, err = deliverystore.SaveAnswer(tx, deliverystore.AnswerRow{Answer: a, Envelope: m.Data, Verdict: verdict.Judge(a), At: now})
 		return err
 	})
 	if planted.Is("answer acknowledged before it is committed") {
@@ -194,6 +195,8 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 		return c.receiptFor(b.ID, a.Request, now, err.Error())
 	case err != nil:
 		return nil, err
+	case saved == deliverystore.SavedNot:
+		return c.receiptFor(b.ID, a.Request, now, "that this builder could not is nothing to record: others have the request, or may have it")
 	}
 	c.log.Info("build answered", "module", r.Module, "request", a.Request, "builder", b.Name, "outcome", string(a.Outcome), "verdict", verdict.Judge(a).String())
 	c.builds.Forgive(r.Module) // whatever was in the way before, there is something new to compare

@@ -24,10 +24,12 @@ type AnswerRow struct {
 type Saved string
 
 // What an answer can be. SavedDiffers is a finding: the first answer stands.
+// SavedNot leaves nothing in the record, and must not be acknowledged as if it did.
 const (
 	SavedFirst   Saved = "first"
 	SavedAgain   Saved = "again"
 	SavedDiffers Saved = "differs"
+	SavedNot     Saved = "not"
 )
 
 // JudgedByTests is who gives the verdict that comes with an answer.
@@ -51,17 +53,18 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	if err := checkAnswer(r, a); err != nil {
 		return "", err
 	}
-	tx.Changed("request", r.ID)
 	first, found, err := db.One(tx, scanFirst, `SELECT builder, outcome, build FROM answer WHERE request = $1`, r.ID)
 	if err != nil {
 		return "", err
 	}
 	if found {
+		tx.Changed("request", r.ID)
 		return saveLater(tx, first, row)
 	}
 	if a.Outcome == build.OutcomeEnvironment && (r.State == Open || r.State == Leased && r.Builder != a.Builder) {
-		return SavedAgain, nil
+		return SavedNot, nil
 	}
+	tx.Changed("request", r.ID)
 	if err := insertAnswer(tx, r, row); err != nil {
 		return "", err
 	}

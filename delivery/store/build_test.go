@@ -221,7 +221,7 @@ func TestThatOneCouldNotIsNoAnswerForAnother(t *testing.T) {
 		stopped := build.Answer{Request: r.ID, Builder: "b1", Outcome: build.OutcomeEnvironment, Why: "stopped: it was given to b2"}
 		still := func(when string, state deliverystore.State, builder string) {
 			t.Helper()
-			if got := save(t, d, stopped, t0().Add(lease)); got != deliverystore.SavedAgain {
+			if got := save(t, d, stopped, t0().Add(lease)); got != deliverystore.SavedNot {
 				t.Errorf("%s: it is %q", when, got)
 			}
 			if got := look(t, d, r.ID); got.State != state || got.Builder != builder {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing/synctest"
 	"time"
@@ -139,6 +140,7 @@ func (l ledger) Write(ctx context.Context, f func(*db.Tx) error) error {
 		return fault.Wrap(fault.Unavailable, errDead, "write to the record")
 	case w.chance(0.005):
 		w.note(l.c.name, "has a full disk")
+		w.unsaid[on(ctx)] = true
 		return fault.New(fault.Unavailable, "write to the record: no space left on device")
 	}
 	err := l.strictly(ctx, f)
@@ -179,14 +181,23 @@ func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
 	if strings.HasPrefix(label(ctx), "source/") && is.declared < was.declared {
 		w.find(invariant.I1, label(ctx), "a look at a source takes something away that was declared")
 	}
-	for _, t := range is.troubles {
-		for _, old := range was.troubles {
-			if !w.doubled && t.Key == old.Key && t.Fingerprint == old.Fingerprint && (t.Since.After(old.Since) || t.Count < old.Count) {
-				w.find(invariant.I8, t.Key, "it was in trouble since %s, %d times, and now since %s, %d times", old.Since.UTC(), old.Count, t.Since.UTC(), t.Count)
-			}
+	w.younger(was.troubles, is.troubles)
+	return nil
+}
+
+// younger finds a trouble that is younger than it was.
+func (w *world) younger(was, is []trouble.Trouble) {
+	for _, t := range is {
+		i := slices.IndexFunc(was, func(old trouble.Trouble) bool { return old.Key == t.Key })
+		if i < 0 || was[i] == t {
+			continue
+		}
+		old, unsaid := was[i], w.unsaid[t.Key]
+		delete(w.unsaid, t.Key)
+		if !w.doubled && !unsaid && t.Fingerprint == old.Fingerprint && (t.Since.After(old.Since) || t.Count < old.Count) {
+			w.find(invariant.I8, t.Key, "it was in trouble since %s, %d times, and now since %s, %d times", old.Since.UTC(), old.Count, t.Since.UTC(), t.Count)
 		}
 	}
-	return nil
 }
 
 // standing is what a write is held against.

@@ -70,7 +70,7 @@ func play(t *testing.T, seed uint64) (r result) {
 func newWorld(ctx context.Context, seed uint64, dir string, f fixed) *world {
 	w := &world{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 0x6d657368)), dir: dir, ctx: ctx, fixed: f, registry: newRegistry(),
-		lives: map[string]int{}, newest: map[string]int{}, natures: map[int]nature{}, content: map[document.Digest]*commit{},
+		lives: map[string]int{}, unsaid: map[string]bool{}, newest: map[string]int{}, natures: map[int]nature{}, content: map[document.Digest]*commit{},
 		paths: map[string]map[string]bool{}, began: time.Now(), evil: keyOf("the broker"),
 	}
 	w.queue.posted = make(chan struct{}, 1)

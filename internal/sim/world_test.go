@@ -98,6 +98,7 @@ type world struct {
 	declared map[string]bool // module and node, at the last look; empty where it may have changed on purpose
 	taken    bool            // an assignment was taken back: the call may take effect at any time
 	doubled  bool            // two controllers have written into one record: each counts what it has seen itself
+	unsaid   map[string]bool // by key: a trouble came when the disk was full, so that what the record holds may be the one before it
 	mixed    bool            // nodes may have been told what the record does not know
 	began    time.Time
 	mu       sync.Mutex // guards findings, hash, and acks and what is excused while programs run
