@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"noxmesh/document"
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/link"
@@ -31,12 +32,10 @@ func (s state) keep(k kept) error {
 	if err != nil {
 		return err
 	}
-	return effect.Do("builder.answer.keep", func() error {
-		if err := write(s.answerPath(k.request)+".log", k.log); err != nil {
-			return err
-		}
-		return write(s.answerPath(k.request)+".json", body)
-	})
+	if err := disk.Write(s.answerPath(k.request)+".log", k.log); err != nil {
+		return err
+	}
+	return disk.Write(s.answerPath(k.request)+".json", body)
 }
 
 // drop forgets an answer: its receipt has come.

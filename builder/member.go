@@ -13,7 +13,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/identity"
 	"noxmesh/internal/bus"
-	"noxmesh/internal/effect"
+	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
 	"noxmesh/link"
 )
@@ -171,8 +171,7 @@ func (s state) makeKeys(token string) (link.Key, bus.Seed, error) {
 	if err != nil {
 		return link.Key{}, "", err
 	}
-	err = effect.Do("builder.keys.keep", func() error { return write(s.path(ownFile), body) })
-	return key, seed, err
+	return key, seed, disk.Write(s.path(ownFile), body)
 }
 
 func (s state) joined() (joined, error) {
@@ -192,7 +191,7 @@ func (s state) keepJoined(j joined) error {
 	if err != nil {
 		return err
 	}
-	return effect.Do("builder.joined.keep", func() error { return write(s.path(joinedFile), body) })
+	return disk.Write(s.path(joinedFile), body)
 }
 
 // followKeys keeps a newer key document.
@@ -244,7 +243,7 @@ func (s state) count(c *counter) (n int64, unkept, err error) {
 	}
 	c.last++
 	until := c.last + block
-	err = effect.Do("builder.counter.keep", func() error { return write(s.path(countFile), []byte(strconv.FormatInt(until, 10)+"\n")) })
+	err = disk.Write(s.path(countFile), []byte(strconv.FormatInt(until, 10)+"\n"))
 	if err == nil {
 		c.reserved = until
 		return c.last, nil, nil

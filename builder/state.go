@@ -77,7 +77,7 @@ func (s state) lock() (*os.File, error) {
 
 // sweep removes what a kill left of files that were being written.
 func (s state) sweep() error {
-	left, err := filepath.Glob(s.path(".new-*"))
+	left, err := filepath.Glob(s.path(disk.Staged("*")))
 	if err != nil {
 		return fault.Wrap(fault.Broken, err, "sweep the state folder")
 	}
@@ -89,47 +89,14 @@ func (s state) sweep() error {
 	return nil
 }
 
-// write puts a file in place of whatever is there: all of it or nothing, and
-// on the disk before it returns.
-func write(path string, data []byte) error {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, ".new-*") // 0600
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, disk.Why(err, path), "write %q", path)
-	}
-	err = errors.Join(writeSynced(f, data), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, disk.Why(errors.Join(err, os.Remove(f.Name())), path), "write %q", path)
-	}
-	return syncFolder(dir)
-}
-
-func writeSynced(f *os.File, data []byte) error {
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
-	return f.Sync()
-}
-
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "write to %q", dir)
-	}
-	err = errors.Join(d.Sync(), d.Close())
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "write to %q", dir)
-	}
-	return nil
-}
-
 // remove removes a file that may have been removed before.
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fault.Wrap(fault.Unavailable, err, "remove %q", path)
+		return fault.Wrap(fault.Unavailable, disk.Why(err, path), "remove %q", path)
 	}
-	return syncFolder(filepath.Dir(path))
+	dir := filepath.Dir(path)
+	if err := disk.Place(dir).Sync(); err != nil {
+		return fault.Wrap(fault.Unavailable, disk.Why(err, dir), "write to %q", dir)
+	}
+	return nil
 }

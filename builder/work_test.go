@@ -172,9 +172,9 @@ func TestWhatAKillLeftIsSweptAtTheStart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	half := filepath.Join(rig.config.State, "answers", ".new-123")
+	half := filepath.Join(rig.config.State, "answers", strings.Repeat("b", 32)+".json.new")
 	orphan := filepath.Join(rig.config.State, "answers", strings.Repeat("a", 32)+".log")
-	top := filepath.Join(rig.config.State, ".new-456")
+	top := filepath.Join(rig.config.State, countFile+".new")
 	for _, path := range []string{half, orphan, top} {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)

@@ -20,7 +20,7 @@ import (
 
 	"noxmesh/api"
 	"noxmesh/document"
-	"noxmesh/internal/effect"
+	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
 )
 
@@ -205,13 +205,7 @@ func (d *dev) choosePorts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = effect.Do("cli.dev.ports", func() error {
-		return replace(d.path("ports.json"), b)
-	})
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "keep the ports")
-	}
-	return nil
+	return disk.Write(d.path("ports.json"), b)
 }
 
 // portIsFree makes sure that a port of this mesh dev is free. Where the programs

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"noxmesh/api"
 	"noxmesh/identity"
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -74,41 +74,12 @@ func (s *shell) tryLogin(ctx context.Context, text string) error {
 
 func (s *shell) keepLogin(text string) error {
 	path := s.loginPath()
-	err := effect.Do("cli.login.keep", func() error {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		return replace(path, []byte(text+"\n"))
-	})
+	dir := filepath.Dir(path)
+	err := effect.Do("cli.folder.make", func() error { return os.MkdirAll(dir, 0o700) })
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "keep the login")
+		return fault.Wrap(fault.Unavailable, disk.Why(err, dir), "keep the login: make the folder %q", dir)
 	}
-	return nil
-}
-
-// replace puts a file in place of what is there: after a power cut it is the one
-// or the other, and the new one once this has returned.
-func replace(path string, data []byte) error {
-	beside := path + ".new"
-	f, err := os.OpenFile(beside, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(beside, path); err != nil {
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return disk.Write(path, []byte(text+"\n"))
 }
 
 func (s *shell) loginAdd() *cobra.Command {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"noxmesh/api"
+	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
 )
 
@@ -29,8 +30,8 @@ func (d *dev) stop() *cobra.Command {
 					d.show(api.Nothing{}, func() { d.out.Note("%s was off before", name) })
 					return nil
 				}
-				if err := os.WriteFile(d.path("off", name), nil, 0o600); err != nil {
-					return fault.Wrap(fault.Unavailable, err, "switch %s off", name)
+				if err := disk.Write(d.path("off", name), nil); err != nil {
+					return fault.Add(err, "switch %s off", name)
 				}
 				if err := d.ended(c.Context(), name); err != nil {
 					return err
@@ -50,12 +51,15 @@ func (d *dev) start() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			return d.switchNode(args[0], func(name string) error {
 				err := os.Remove(d.path("off", name))
+				if err == nil {
+					err = disk.Place(d.path("off")).Sync()
+				}
 				switch {
 				case errors.Is(err, os.ErrNotExist):
 					d.show(api.Nothing{}, func() { d.out.Note("%s was on before", name) })
 					return nil
 				case err != nil:
-					return fault.Wrap(fault.Unavailable, err, "switch %s on", name)
+					return fault.Wrap(fault.Unavailable, disk.Say(err, d.path("off")), "switch %s on", name)
 				}
 				d.show(api.Nothing{}, func() {
 					if d.running() {

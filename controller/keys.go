@@ -13,7 +13,6 @@ import (
 	"noxmesh/identity"
 	"noxmesh/internal/bus/broker"
 	"noxmesh/internal/disk"
-	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/link"
 )
@@ -104,48 +103,10 @@ func makeKeys(dir string, now time.Time) ([]byte, error) {
 		return nil, err
 	}
 	// The root first: a mesh whose root nobody has could never change its keys.
-	if err := writeOnce(filepath.Join(dir, rootFile), []byte(base64.StdEncoding.EncodeToString(root.Seed())+"\n")); err != nil {
+	if err := disk.Write(filepath.Join(dir, rootFile), []byte(base64.StdEncoding.EncodeToString(root.Seed())+"\n")); err != nil {
 		return nil, err
 	}
-	return data, writeOnce(filepath.Join(dir, keysFile), data)
-}
-
-// writeOnce makes a secret file durable, whole or not at all.
-func writeOnce(path string, data []byte) error {
-	err := effect.Do("controller.keys.write", func() error {
-		tmp := path + ".new"
-		f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-		if err != nil {
-			return err
-		}
-		_, err = f.Write(data)
-		if err == nil {
-			err = f.Sync()
-		}
-		if e := f.Close(); err == nil {
-			err = e
-		}
-		if err == nil {
-			err = os.Rename(tmp, path)
-		}
-		if err == nil {
-			err = syncFolder(filepath.Dir(path))
-		}
-		return err
-	})
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, disk.Say(err, path), "write %q", path)
-	}
-	return nil
-}
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
+	return data, disk.Write(filepath.Join(dir, keysFile), data)
 }
 
 func parseKeys(data []byte) (keys, error) {

@@ -414,7 +414,7 @@ func TestSyncsAreConstant(t *testing.T) {
 		for _, e := range strings.Fields(string(text)) {
 			name, _, _ := strings.Cut(e, "#")
 			// One sync of a file or a file system each; nothing else of the program syncs.
-			if slices.Contains([]string{"keep.file.stage", "keep.file.seal", "resource.wave.sync", "resource.wave.seal", "resource.removal.seal"}, name) {
+			if slices.Contains([]string{"disk.file.stage", "disk.file.seal", "resource.wave.sync", "resource.wave.seal", "resource.removal.seal"}, name) {
 				syncs++
 			}
 		}
@@ -446,7 +446,7 @@ func TestSyncsStandBetweenTheSteps(t *testing.T) {
 	for _, e := range strings.Fields(string(text)) {
 		name, _, _ := strings.Cut(e, "#")
 		step := map[string]string{
-			"keep.file.seal": "record", "resource.file.stage": "stage", "resource.link.stage": "stage", "resource.wave.sync": "sync",
+			"disk.file.seal": "record", "resource.file.stage": "stage", "resource.link.stage": "stage", "resource.wave.sync": "sync",
 			"resource.staged.commit": "commit", "resource.wave.seal": "seal",
 		}[name]
 		if step != "" && (len(steps) == 0 || steps[len(steps)-1] != step) {

@@ -41,7 +41,7 @@ func TestAFirstApplySyncsAFileSystemTwice(t *testing.T) {
 	}
 	root := memory(t)
 	n := count(root)
-	if n["resource.wave.sync"] != 1 || n["resource.wave.seal"] != 1 || n["keep.file.stage"] > 5 || n["keep.file.seal"] > 5 {
+	if n["resource.wave.sync"] != 1 || n["resource.wave.seal"] != 1 || n["disk.file.stage"] > 5 || n["disk.file.seal"] > 5 {
 		t.Errorf("%v", n)
 	}
 	count(root) // says that all is as declared, which is another report

@@ -17,7 +17,6 @@ import (
 	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
-	"noxmesh/internal/planted"
 )
 
 // Path is where the state lies below the root.
@@ -206,58 +205,17 @@ func (f *Folder) hold() {
 // write replaces a file, durably. On a full disk it tries once more with the
 // reserve given back.
 func (f *Folder) write(name string, body []byte) error {
-	err := f.replace(name, body)
+	head := []byte(header(body))
+	err := disk.Replace(f.root, name, head, body)
 	if err != nil && system.Full(err) {
 		if e := f.root.Remove(reserveFile); e == nil {
-			err = f.replace(name, body)
+			err = disk.Replace(f.root, name, head, body)
 		}
 	}
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, f.cause(err), "write %q", f.name+"/"+name)
 	}
 	return nil
-}
-
-func (f *Folder) replace(name string, body []byte) error {
-	temp := name + ".new"
-	err := effect.Do("keep.file.stage", func() error { return f.stage(temp, body) })
-	if err != nil {
-		_ = f.root.Remove(temp) // half of it is of no use, and the error is already on its way
-		return err
-	}
-	if err := effect.Do("keep.file.commit", func() error { return f.root.Rename(temp, name) }); err != nil {
-		return err
-	}
-	if planted.Is("a folder is not synced") {
-		return nil
-	}
-	return effect.Do("keep.file.seal", f.root.Sync)
-}
-
-func (f *Folder) stage(temp string, body []byte) error { return f.lay(temp, body, (*os.File).Sync) }
-
-// put writes a file that is worth nothing after a power cut.
-func (f *Folder) put(name string, body []byte) error {
-	return f.lay(name, body, func(*os.File) error { return nil })
-}
-
-func (f *Folder) lay(name string, body []byte, then func(*os.File) error) (err error) {
-	file, err := f.root.Open(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if e := file.Close(); err == nil {
-			err = e
-		}
-	}()
-	if _, err := file.WriteString(header(body)); err != nil {
-		return err
-	}
-	if _, err := file.Write(body); err != nil {
-		return err
-	}
-	return then(file)
 }
 
 func (f *Folder) remove(name string) error {

@@ -8,6 +8,7 @@ import (
 
 	"noxmesh/declaration"
 	"noxmesh/document"
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -45,10 +46,10 @@ func (f *Folder) Plan() (Plan, error) {
 func (f *Folder) SavePlan(p Plan) error {
 	body := p.encode()
 	return effect.Do("keep.plan.save", func() error {
-		if err := f.put(planFile+".new", body); err != nil {
+		if err := disk.Lay(f.root, disk.Staged(planFile), []byte(header(body)), body); err != nil {
 			return err
 		}
-		return f.root.Rename(planFile+".new", planFile)
+		return f.root.Rename(disk.Staged(planFile), planFile)
 	})
 }
 

@@ -89,3 +89,53 @@ func TestOnlyARefusalIsExplained(t *testing.T) {
 		}
 	}
 }
+
+// A file that is replaced is the old one or the new one, and what was left of
+// another attempt is in nobody's way.
+func TestAFileIsReplacedWhole(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := os.WriteFile(disk.Staged(path), []byte("half of something longer"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []string{"first", "", "second"} {
+		if err := disk.Write(path, []byte(body)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != body {
+			t.Errorf("it has %q, want %q: %v", got, body, err)
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("its mode is %v: %v", info.Mode(), err)
+	}
+	all, err := os.ReadDir(dir)
+	if err != nil || len(all) != 1 {
+		t.Errorf("left behind: %v, %v", all, err)
+	}
+}
+
+func TestARefusedFileLeavesTheOldOne(t *testing.T) {
+	t.Parallel()
+	dir := small(t, 0, "size=64k")
+	path := filepath.Join(dir, "file")
+	if err := disk.Write(path, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	err := disk.Write(path, make([]byte, 1<<20))
+	for _, want := range []string{`write "` + path + `"`, "no space left on device", "make room there"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v lacks %q", err, want)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != "old" {
+		t.Errorf("it has %q: %v", got, err)
+	}
+	if _, err := os.Lstat(disk.Staged(path)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the half is still there: %v", err)
+	}
+}

@@ -220,7 +220,7 @@ func (w *told) builderJoins(name string) {
 	must(w.t, os.MkdirAll(state, 0o700))
 	if name == "builder1" { // what another kill has left
 		must(w.t, os.MkdirAll(filepath.Join(state, "answers"), 0o700))
-		must(w.t, os.WriteFile(filepath.Join(state, ".new-1"), []byte("half"), 0o600))
+		must(w.t, os.WriteFile(filepath.Join(state, "counter.new"), []byte("half"), 0o600))
 		must(w.t, os.WriteFile(filepath.Join(state, "answers", strings.Repeat("0", 32)+".log"), []byte("half"), 0o600))
 	}
 	text := insist(w.mesh, api.BuilderAdd(), api.BuilderIn{Builder: name}).Token
@@ -428,7 +428,7 @@ func (w *told) reached() {
 // leftovers is what no program may leave when it has ended in order.
 func (w *told) leftovers() {
 	w.t.Helper()
-	for _, pattern := range []string{"controller/registry/staging/*", "builders/*/workshop", "builders/*/.new-*", "builders/*/answers/*", "nodes/*/var/lib/mesh-host/*.new", "nodes/*/*/.mesh-*", "nodes/*/.mesh-*"} {
+	for _, pattern := range []string{"controller/registry/staging/*", "builders/*/workshop", "builders/*/*.new", "builders/*/answers/*", "nodes/*/var/lib/mesh-host/*.new", "nodes/*/*/.mesh-*", "nodes/*/.mesh-*"} {
 		left, err := filepath.Glob(w.path(pattern))
 		must(w.t, err)
 		mustHold(w.t, "when all has ended", invariant.AtEnd(invariant.Seen{Left: left}))
