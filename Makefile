@@ -92,8 +92,8 @@ golden: ## write the golden files, and what the command stories expect, anew
 	UPDATE=1 $(GO) test ./cli
 	git diff --stat
 
-docs: ## write docs/cli.md and docs/openapi.json anew, from the commands and the table of calls
-	$(GO) test ./cli ./api -run '^TestReference$$' -update
+docs: ## write what is generated in docs/ anew, from the commands, the table of calls and the keys of module.json
+	$(GO) test ./cli ./api -run '^Test(Reference|ModulePage)$$' -update
 
 clean: ## remove bin/
 	rm -rf bin

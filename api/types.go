@@ -89,11 +89,31 @@ type ModulesOut struct {
 // ModuleShowOut is one module with what is known of it.
 type ModuleShowOut struct {
 	ModuleOut
-	Status   status.Module `json:"status"`
-	Provides []string      `json:"provides,omitempty"`
-	Requires []string      `json:"requires,omitempty"`
-	Summary  string        `json:"summary,omitempty"`
-	Writes   []Write       `json:"declared"`
+	Status       status.Module `json:"status"`
+	Provides     []string      `json:"provides,omitempty"`          // good for the node that it is on
+	Offers       []string      `json:"provides_for_mesh,omitempty"` // good for the whole mesh
+	Requires     []string      `json:"requires,omitempty"`
+	Instances    []Instance    `json:"instances,omitempty"`
+	Grants       []Grant       `json:"grants,omitempty"`
+	Claims       []string      `json:"claims,omitempty"`
+	Capabilities []string      `json:"capabilities,omitempty"`
+	Summary      string        `json:"summary,omitempty"`
+	Writes       []Write       `json:"declared"`
+}
+
+// Instance is one thing that a module needs made for it.
+type Instance struct {
+	Name      string   `json:"name"`
+	Of        string   `json:"of"`
+	GrantedBy []string `json:"granted_by,omitempty"` // the modules that say they make it
+}
+
+// Grant is one kind of thing that a module makes for others.
+type Grant struct {
+	Kind  string   `json:"kind"`
+	Says  string   `json:"says,omitempty"`
+	Takes []string `json:"takes,omitempty"` // what an instance may choose
+	Gives []string `json:"gives,omitempty"` // the names of what comes back
 }
 
 // Write is one declare-write.

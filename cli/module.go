@@ -122,15 +122,45 @@ func (s *shell) showModule(m api.ModuleShowOut, now time.Time) {
 	}
 	s.line("  repository %s", term.Clean(place))
 	s.line("  policy %s, added %s by %s", m.Policy, term.Ago(now.Sub(m.AddedAt)), term.Clean(m.AddedBy))
-	if len(m.Provides) > 0 {
-		s.line("  provides %s", term.Clean(listed(m.Provides)))
-	}
-	if len(m.Requires) > 0 {
-		s.line("  requires %s", term.Clean(listed(m.Requires)))
-	}
+	s.showEdges(m)
 	s.showOn(m.Status, now, true)
 	for _, w := range m.Writes {
 		s.showWrite(w, now)
+	}
+}
+
+// showEdges is what the module says of others and of the machine.
+func (s *shell) showEdges(m api.ModuleShowOut) {
+	for _, e := range []struct {
+		verb, after string
+		what        []string
+	}{
+		{"provides", "", m.Provides},
+		{"provides", " for the whole mesh", m.Offers},
+		{"requires", "", m.Requires},
+		{"claims", "", m.Claims},
+		{"needs the capability", "", m.Capabilities},
+	} {
+		if len(e.what) > 0 {
+			s.line("  %s %s%s", e.verb, term.Clean(listed(e.what)), e.after)
+		}
+	}
+	for _, in := range m.Instances {
+		by := "no module grants that"
+		if len(in.GrantedBy) > 0 {
+			by = "granted by " + listed(in.GrantedBy)
+		}
+		s.line("  needs an instance of %s as %s, %s", term.Clean(in.Of), term.Clean(in.Name), term.Clean(by))
+	}
+	for _, g := range m.Grants {
+		line := "grants " + g.Kind
+		if len(g.Gives) > 0 {
+			line += ", which gives " + listed(g.Gives)
+		}
+		if g.Says != "" {
+			line += ": " + g.Says
+		}
+		s.words("  ", term.Clean(line))
 	}
 }
 

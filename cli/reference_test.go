@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"noxmesh/document"
 	"noxmesh/internal/term"
 	"noxmesh/manifest"
 )
@@ -173,7 +174,18 @@ func TestModulePage(t *testing.T) {
 			t.Errorf("the page says:\n%s\nand it is:\n%v", b[2], err)
 		}
 	}
+	rows := page
+	for _, k := range manifest.Keys() {
+		row := fmt.Sprintf("| `%s` | %s | %s |", k.Path, k.Is, k.Means)
+		rows = regexp.MustCompile("(?m)^\\| `"+regexp.QuoteMeta(k.Path)+"` \\|.*$").ReplaceAllLiteralString(rows, row)
+	}
+	upToDate(t, "../docs/module-json.md", rows)
 	keys := keysOf(reflect.TypeFor[manifest.Source](), "")
+	for _, k := range manifest.Keys() {
+		if !slices.Contains(keys, k.Path) {
+			t.Errorf("manifest.Keys has a key %s, which there is not", k.Path)
+		}
+	}
 	for _, key := range keys {
 		if !strings.Contains(page, "| `"+key+"` |") {
 			t.Errorf("the key %s is not in a table of the page", key)
@@ -196,6 +208,7 @@ func keysOf(t reflect.Type, at string) []string {
 		return keysOf(t.Elem(), at+"[].")
 	case t.Kind() == reflect.Map:
 		return keysOf(t.Elem(), at+".NAME.")
+	case t.Implements(reflect.TypeFor[document.Brief]()): // an object, where it is no string
 	case t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[json.Marshaler]()):
 		return nil
 	}

@@ -127,7 +127,9 @@ func (c *Controller) answerModule(ctx context.Context, _ api.Who, in api.ModuleI
 		s := c.seen(v.source(m.Name))
 		out = api.ModuleShowOut{
 			ModuleOut: moduleOut(m), Status: c.moduleStatus(v, m, c.statusOf(v), clock.Now()),
-			Provides: s.Manifest.Provides, Requires: s.Manifest.Requires, Summary: s.Manifest.Summary, Writes: []api.Write{},
+			Provides: manifest.Scoped(s.Manifest.Provides, manifest.NodeScope), Offers: manifest.Scoped(s.Manifest.Provides, manifest.MeshScope),
+			Requires: s.Manifest.Requires, Instances: v.instances(s.Manifest), Grants: grants(s.Manifest), Claims: s.Manifest.Claims,
+			Capabilities: s.Manifest.Capabilities, Summary: s.Manifest.Summary, Writes: []api.Write{},
 		}
 		for _, w := range writes {
 			one := api.Write{Build: string(w.Build), By: w.By, At: w.At, Why: w.Why, Nodes: names(v, w.Nodes)}

@@ -32,14 +32,14 @@ func (v *view) mayAssign(a mesh.Assignment) error {
 // long as there is a module of which nothing was ever read, nobody can say that
 // a name is provided by none.
 func (v *view) against(n *nodeView, assigned []mesh.Assignment) []plan.Reason {
-	modules, _ := v.known.Near(roots(assigned), v.declaredOn(n.declared))
-	f := v.planFacts(n, modules)
+	modules, asked := v.known.Near(roots(assigned), v.declaredOn(n.declared))
+	f := v.planFacts(n, modules, asked)
 	f.Assigned, f.Had = assigned, n.belong // who is there has it, and who comes claims it
 	out := plan.Conflicts(f)
 	if v.anyUnread() {
 		return out
 	}
-	_, problems := plan.Belong(modules, slices.Concat(roots(assigned), f.Stays))
+	_, problems := plan.Belong(modules, f.There, slices.Concat(roots(assigned), f.Stays))
 	for _, p := range problems {
 		out = append(out, plan.Reason{Module: p.Module, Why: p.Why})
 	}

@@ -123,6 +123,10 @@ func (c *Controller) bringUpToDate(tx *db.Tx) error {
 		change(b.is)
 	}
 	b.is.settle()
+	for node := range b.is.afar {
+		c.declares.Nudge(node)
+	}
+	clear(b.is.afar)
 	b.revision = since.Revision
 	return nil
 }

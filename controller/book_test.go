@@ -186,6 +186,9 @@ func anyWrite(t *rapid.T, step int, at time.Time) func(*db.Tx) error {
 		}),
 		"report": onNode(node, func(tx *db.Tx, id string) error {
 			r := report.Report{Node: id, Sequence: int64(step), Outcome: report.OutcomeApplied, Accepted: tuple}
+			if step%3 == 0 {
+				r.Facts = &report.Facts{OS: "linux", Arch: "amd64", Capabilities: names}
+			}
 			for _, name := range names {
 				r.Modules = append(r.Modules, declaration.Module{Module: name, Content: document.Sum([]byte(name + string(sum)))})
 			}
@@ -199,7 +202,7 @@ func anyWrite(t *rapid.T, step int, at time.Time) func(*db.Tx) error {
 		"policy":        func(tx *db.Tx) error { return deliverystore.SetPolicy(tx, module, "auto", "me", at) },
 		"source": func(tx *db.Tx) error {
 			return deliverystore.SaveSource(tx, source.Source{
-				Module: module, Commit: string(sum), State: source.Read, Manifest: manifest.Source{Module: module, Requires: names, Provides: []string{"p"}},
+				Module: module, Commit: string(sum), State: source.Read, Manifest: manifest.Source{Module: module, Requires: names, Provides: append(manifest.OnNode("p"), manifest.Provided{Name: "q", Scope: manifest.MeshScope})},
 			})
 		},
 		"ask":      func(tx *db.Tx) error { return deliverystore.AddRequest(tx, request(module, sum, step, at)) },
@@ -254,7 +257,7 @@ func request(module string, sum document.Digest, step int, at time.Time) deliver
 
 // made is a build that came as the answer to a request.
 func made(tx *db.Tx, module string, requires []string, sum document.Digest, at time.Time) error {
-	return madeOf(tx, manifest.Built{Format: 1, Module: module, Requires: requires}, sum, at)
+	return madeOf(tx, manifest.Built{Format: 1, Module: module, Requires: requires, Provides: []manifest.Provided{{Name: "q", Scope: manifest.MeshScope}}}, sum, at)
 }
 
 func madeOf(tx *db.Tx, m manifest.Built, sum document.Digest, at time.Time) error {

@@ -176,9 +176,11 @@ func (v *view) leave(n *nodeView) {
 		return
 	}
 	v.unask(n)
+	v.declareOn(v.buildsOn(n), nil)
 	delete(v.nodes, n.ID)
 	delete(v.astray, n.ID)
 	delete(v.dirty, n.ID)
+	delete(v.afar, n.ID)
 }
 
 func (v *view) setSaid(node string, said inventorystore.Said, there bool) {
@@ -186,9 +188,13 @@ func (v *view) setSaid(node string, said inventorystore.Said, there bool) {
 	if n == nil {
 		return
 	}
+	was := n.Report
 	n.Report, n.ReportAt, n.Trouble = nil, said.At, said.Trouble
 	if there {
 		n.Report = &said.Report
+	}
+	if !sameCapabilities(was, n.Report) {
+		n.worked.Store(nil)
 	}
 }
 
@@ -215,11 +221,28 @@ func (v *view) setDeclared(node string, on []deliverystore.DeclaredRow) {
 	if n == nil {
 		return
 	}
+	was := v.buildsOn(n)
 	n.declared = make(map[string]document.Digest, len(on))
 	for _, d := range on {
 		n.declared[d.Module] = d.Build
 	}
 	v.dirty[node] = true
+	v.declareOn(was, v.buildsOn(n))
+}
+
+// declareOn is that on a node these builds are declared where those were: what
+// they provide for the whole mesh counts on every node that requires it.
+func (v *view) declareOn(was, is []*artifact.Build) {
+	names := v.known.Declare(was, is)
+	v.moved(names)
+	for _, name := range names {
+		maps.Copy(v.afar, v.asks[name])
+	}
+}
+
+// buildsOn is the builds that are declared on a node.
+func (v *view) buildsOn(n *nodeView) []*artifact.Build {
+	return slices.Collect(maps.Values(v.declaredOn(n.declared)))
 }
 
 // settle works out again which modules belong on the nodes of which something has moved.
@@ -228,7 +251,7 @@ func (v *view) settle() {
 		n := v.nodes[id]
 		v.unask(n)
 		modules, asked := v.near(n)
-		n.belong, _ = plan.Belong(modules, slices.AppendSeq(roots(n.assigned), maps.Keys(n.declared)))
+		n.belong, _ = plan.Belong(modules, v.known.There(asked), slices.AppendSeq(roots(n.assigned), maps.Keys(n.declared)))
 		n.asked = asked
 		n.worked.Store(nil)
 		for _, module := range n.belong {

@@ -354,6 +354,9 @@ func (c *Controller) report(ctx context.Context, m bus.Message) ([]byte, error) 
 	if !stored {
 		c.conduct.replayed(n.ID)
 	}
+	if stored && r.Facts != nil {
+		c.declares.Nudge(n.ID) // what it can decides what belongs on it
+	}
 	if stored {
 		c.log.Info("report", "node", n.Name, "cause", string(r.Cause), "outcome", string(r.Outcome), "generation", r.Applied.Generation)
 		c.receipts.ring()

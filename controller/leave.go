@@ -69,8 +69,8 @@ func (v *view) gone(n *nodeView, module string, assigned []mesh.Assignment, decl
 }
 
 func (v *view) closure(roots []string, declared map[string]document.Digest) []string {
-	modules, _ := v.known.Near(roots, v.declaredOn(declared))
-	belong, _ := plan.Belong(modules, roots)
+	modules, asked := v.known.Near(roots, v.declaredOn(declared))
+	belong, _ := plan.Belong(modules, v.known.There(asked), roots)
 	return belong
 }
 

@@ -103,6 +103,9 @@ func (v *view) loadInventory(tx *db.Tx) error {
 			n.declared[d.Module] = d.Build
 		}
 	}
+	for _, n := range v.nodes {
+		v.known.Declare(nil, v.buildsOn(n))
+	}
 	applied, err := inventorystore.AllApplied(tx)
 	for node, on := range applied {
 		v.setApplied(node, on)

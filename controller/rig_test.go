@@ -207,6 +207,7 @@ func (r *rig) build(module string) artifact.Build {
 	s := f.Source
 	m := manifest.Built{
 		Format: 1, Module: module, Provides: s.Manifest.Provides, Requires: s.Manifest.Requires, Claims: s.Manifest.Claims, Settings: s.Manifest.Settings,
+		Instances: s.Manifest.Instances, Grants: s.Manifest.Grants, Capabilities: s.Manifest.Capabilities,
 		Built: manifest.Provenance{Commit: s.Commit, Tree: s.Tree, Platform: "linux/amd64", Closure: []manifest.Input{}},
 	}
 	for _, one := range s.Manifest.Resources {

@@ -19,6 +19,7 @@ import (
 	"noxmesh/internal/planted"
 	"noxmesh/inventory"
 	"noxmesh/plan"
+	"noxmesh/report"
 	"noxmesh/trouble"
 )
 
@@ -43,6 +44,7 @@ type view struct {
 	asks   map[string]map[string]bool // by name: the nodes whose plans may depend on what it means
 	astray map[string]bool            // the nodes with a finding against the record
 	dirty  map[string]bool            // the nodes of which belong is to be worked out again
+	afar   map[string]bool            // those of them for which what is declared on another node has moved
 }
 
 // moduleView is what the record holds of one module.
@@ -72,6 +74,7 @@ type nodeView struct {
 type workedOut struct {
 	digest  document.Digest // of the whole body; empty where something is held
 	empty   bool            // no module is in it
+	unheard bool            // what is left out waits for what the node has to say of itself
 	wanted  []string
 	leftOut []plan.Reason
 	held    []plan.Reason
@@ -82,7 +85,7 @@ func newView(meshID, registry, platform string) *view {
 		mesh: meshID, registry: registry, platform: platform,
 		modules: map[string]*moduleView{}, made: map[document.Digest]*artifact.Build{}, nodes: map[string]*nodeView{},
 		byName: map[string]string{}, called: map[string]string{}, troubles: map[string]trouble.Trouble{},
-		known: plan.NewKnown(), asks: map[string]map[string]bool{}, astray: map[string]bool{}, dirty: map[string]bool{},
+		known: plan.NewKnown(), asks: map[string]map[string]bool{}, astray: map[string]bool{}, dirty: map[string]bool{}, afar: map[string]bool{},
 	}
 }
 
@@ -91,6 +94,27 @@ const byPolicy = delivery.ByPolicy
 // near is the modules that have a part in what this node should be, as it sees them.
 func (v *view) near(n *nodeView) ([]plan.Module, []string) {
 	return v.known.Near(roots(n.assigned), v.declaredOn(n.declared))
+}
+
+// capabilities is what a node has said that it has, its architecture among it;
+// nil where it has not said.
+func capabilities(r *report.Report) *[]string {
+	if r == nil || r.Facts == nil {
+		return nil
+	}
+	can := slices.Clone(r.Facts.Capabilities)
+	if r.Facts.Arch != "" {
+		can = append(can, r.Facts.Arch)
+	}
+	slices.Sort(can)
+	can = slices.Compact(can)
+	return &can
+}
+
+// sameCapabilities reports whether a node says that it has what it said before.
+func sameCapabilities(a, b *report.Report) bool {
+	was, is := capabilities(a), capabilities(b)
+	return (was == nil) == (is == nil) && (was == nil || slices.Equal(*was, *is))
 }
 
 func roots(assigned []mesh.Assignment) []string {
@@ -113,12 +137,13 @@ func (v *view) declaredOn(declared map[string]document.Digest) map[string]*artif
 
 // plan is what one node should be.
 func (v *view) plan(n *nodeView) plan.Plan {
-	modules, _ := v.near(n)
-	return plan.Compile(v.planFacts(n, modules))
+	modules, asked := v.near(n)
+	return plan.Compile(v.planFacts(n, modules, asked))
 }
 
-func (v *view) planFacts(n *nodeView, modules []plan.Module) plan.Facts {
+func (v *view) planFacts(n *nodeView, modules []plan.Module, asked []string) plan.Facts {
 	return plan.Facts{
+		There: v.known.There(asked), Can: capabilities(n.Report),
 		Mesh: v.mesh, Node: mesh.Node{ID: n.ID, Name: n.Name}, Assigned: n.assigned, Stays: slices.Collect(maps.Keys(n.declared)),
 		Modules: modules, Had: n.Had, Registry: v.registry,
 	}
@@ -148,7 +173,7 @@ func (v *view) inFull(n *nodeView) (plan.Plan, *workedOut, error) {
 }
 
 func shorten(node string, p plan.Plan) (*workedOut, error) {
-	w := &workedOut{empty: len(p.Body.Modules) == 0, wanted: p.Wanted, leftOut: p.LeftOut, held: p.Held}
+	w := &workedOut{empty: len(p.Body.Modules) == 0, unheard: p.Unheard, wanted: p.Wanted, leftOut: p.LeftOut, held: p.Held}
 	if len(p.Held) > 0 {
 		return w, nil
 	}
@@ -159,9 +184,10 @@ func shorten(node string, p plan.Plan) (*workedOut, error) {
 
 // of is the digest of what the mesh would send the node now, or empty where it
 // wants nothing of it or cannot work it out. A node that has accepted something
-// is told that nothing is wanted, also where the record never issued it.
+// is told that nothing is wanted, also where the record never issued it; and so
+// is one that has to say first what it can: its report of nothing says it.
 func (w *workedOut) of(n inventory.Node) document.Digest {
-	if w.empty && n.Wanted == (declaration.Tuple{}) && n.Accepted == (declaration.Tuple{}) {
+	if w.empty && !w.unheard && n.Wanted == (declaration.Tuple{}) && n.Accepted == (declaration.Tuple{}) {
 		return ""
 	}
 	return w.digest

@@ -74,15 +74,27 @@ func (s *shape) inline(t reflect.Type, depth int) {
 type self int
 
 const (
-	selfNot  self = iota
-	selfText      // out of a string
-	selfJSON      // out of any value
+	selfNot   self = iota
+	selfText       // out of a string
+	selfJSON       // out of any value
+	selfBrief      // out of a string or an object
 )
+
+// Brief is a value that is written as a string where that says all of it, and
+// as an object otherwise. Whole is the struct whose fields are the object's keys.
+type Brief interface{ Whole() reflect.Type }
+
+func wholeOf(t reflect.Type) reflect.Type {
+	brief, _ := reflect.New(t).Interface().(Brief) // selfOf has asked
+	return brief.Whole()
+}
 
 func selfOf(t reflect.Type) self {
 	switch {
 	case t == nil || t.Kind() == reflect.Interface:
 		return selfNot
+	case implements[Brief](t, reflect.PointerTo(t)):
+		return selfBrief
 	case implements[encoding.TextUnmarshaler](t, reflect.PointerTo(t)):
 		return selfText
 	case implements[json.Unmarshaler](t, reflect.PointerTo(t)), implements[json.UnmarshalerFrom](t, reflect.PointerTo(t)):
@@ -108,6 +120,8 @@ func form(t reflect.Type) string {
 		return "a string"
 	case selfJSON:
 		return "a value"
+	case selfBrief:
+		return "a string or an object"
 	case selfNot:
 	}
 	switch t.Kind() {

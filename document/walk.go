@@ -71,8 +71,25 @@ func (w *walker) value(t reflect.Type, nullable bool) error {
 		return w.read()
 	case own == selfJSON:
 		return w.any()
+	case own == selfBrief:
+		return w.brief(t, at, kind)
 	}
 	return w.built(t, at, kind)
+}
+
+// brief looks at a string, or at the object that says more. What is wrong in the
+// object is said here: it reads itself, and would say it again without a place.
+func (w *walker) brief(t reflect.Type, at int64, kind jsontext.Kind) error {
+	switch kind {
+	case '"':
+		return w.read()
+	case '{':
+		before := len(w.problems)
+		err := w.object(w.shape(wholeOf(t)), at)
+		w.strict = w.strict && len(w.problems) == before
+		return err
+	}
+	return w.wrong(at, "want "+form(t), kind)
 }
 
 // built looks at a value whose type is one of the language's own.

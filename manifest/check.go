@@ -36,26 +36,32 @@ var (
 
 // common is what the two forms share.
 type common struct {
-	module             string
-	summary            string
-	provides, requires []string
-	claims             []string
-	settings           map[string]Setting
+	module       string
+	summary      string
+	provides     []Provided
+	requires     []string
+	instances    map[string]Instance
+	grants       map[string]Grant
+	claims       []string
+	capabilities []string
+	settings     map[string]Setting
 }
 
 // A checker adds to a reading what is wrong with a manifest.
 type checker struct {
 	*document.Reading
-	names  map[string]bool // what a template may name
-	sorted []string        // the same
+	names     map[string]bool // what a template may name
+	sorted    []string        // the same
+	instances map[string]Instance
+	within    bool // in an instance, which names nothing of another
 }
 
-func newChecker(r *document.Reading, settings map[string]Setting) *checker {
+func newChecker(r *document.Reading, m common) *checker {
 	names := map[string]bool{"node.id": true, "node.name": true}
-	for name := range settings {
+	for name := range m.settings {
 		names["settings."+name] = true
 	}
-	return &checker{r, names, slices.Sorted(maps.Keys(names))}
+	return &checker{r, names, slices.Sorted(maps.Keys(names)), m.instances, false}
 }
 
 // list is some of the sorted names, for people. One that is no name is quoted:
@@ -78,7 +84,7 @@ func list(sorted []string) string {
 func (c *checker) common(m common) {
 	c.name("module", m.module, "the name of a module")
 	c.line("summary", m.summary)
-	c.nameList("provides", m.provides)
+	c.provides(m.provides)
 	c.nameList("requires", m.requires)
 	c.itself(m)
 	if c.once("claims", m.claims) {
@@ -86,8 +92,15 @@ func (c *checker) common(m common) {
 			c.claim(document.At("claims", i), claim)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.settings)) {
-		c.setting(name, m.settings[name])
+	c.nameList("capabilities", m.capabilities)
+	c.settings("settings", m.settings)
+	c.needs(m)
+	c.makes(m.grants)
+}
+
+func (c *checker) settings(path string, all map[string]Setting) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		c.setting(document.Join(path, name), name, all[name])
 	}
 }
 
@@ -136,7 +149,7 @@ func (c *checker) itself(m common) {
 		switch {
 		case name == m.module:
 			c.Fault(document.At("requires", i), "take it out", "the module requires itself")
-		case slices.Contains(m.provides, name):
+		case slices.ContainsFunc(m.provides, func(p Provided) bool { return p.Name == name }):
 			c.Fault(document.At("requires", i), "take it out here or there", "the module provides %q itself", document.Short(name))
 		}
 	}
@@ -203,8 +216,7 @@ func port(s string) bool {
 	return err == nil && n > 0 && strconv.FormatUint(n, 10) == s
 }
 
-func (c *checker) setting(name string, s Setting) {
-	path := document.Join("settings", name)
+func (c *checker) setting(path, name string, s Setting) {
 	if !settingName.MatchString(name) {
 		c.FaultKey(path, "want lower-case letters, digits, inner hyphens and underscores, a letter first, at most 63", "%q is not the name of a setting", document.Short(name))
 	}
@@ -243,7 +255,7 @@ func (c *checker) template(path, text string) (names []string, ok bool) {
 		if c.Full() {
 			return nil, false
 		}
-		if !c.names[name] {
+		if !c.names[name] && !c.handedBack(name) {
 			c.Fault(path, c.nearest(name), "nothing is called %q", "${"+document.Short(name)+"}")
 			ok = false
 		}
@@ -254,7 +266,10 @@ func (c *checker) template(path, text string) (names []string, ok bool) {
 // nearest is which name may have been meant, or how a dollar stays a dollar.
 func (c *checker) nearest(name string) string {
 	const plain = "; write $${ for a plain ${"
-	otherwise := "the names here are " + list(c.sorted) + plain
+	otherwise := "the names here are " + list(c.sorted) + c.alsoInstances() + plain
+	if near := c.nearestInstance(name); near != "" {
+		return near
+	}
 	if len(c.sorted) > nearLimit {
 		return otherwise
 	}

@@ -13,7 +13,7 @@ func FuzzDecodeSource(f *testing.F) {
 	documenttest.Fuzz(f, documenttest.Codec[manifest.Source]{
 		Decode: func(b []byte) (manifest.Source, error) { return manifest.DecodeSource("module.json", b) },
 		Encode: manifest.Source.Encode,
-	}, 90, documenttest.Seeds(f, "testdata/v1/*.json", "testdata/bad/*.json")...)
+	}, 130, documenttest.Seeds(f, "testdata/v1/*.json", "testdata/bad/*.json")...)
 }
 
 func FuzzDecodeBuilt(f *testing.F) {

@@ -10,20 +10,23 @@ var Limits = document.Limits{Bytes: 1 << 20, Depth: 32} //nolint:gochecknoglobal
 
 // Source is module.json as it stands in a repository.
 type Source struct {
-	Schema    string             `json:"$schema,omitempty"` // for editors; has no meaning here
-	Module    string             `json:"module"`
-	Summary   string             `json:"summary,omitempty"`
-	Provides  []string           `json:"provides,omitempty"`
-	Requires  []string           `json:"requires,omitempty"`
-	Claims    []string           `json:"claims,omitempty"` // "tcp:8080", "udp:53", "name:board"
-	Settings  map[string]Setting `json:"settings,omitempty"`
-	Resources []Resource         `json:"resources,omitempty"`
-	Build     *Build             `json:"build,omitempty"`
+	Schema       string              `json:"$schema,omitempty"` // for editors; has no meaning here
+	Module       string              `json:"module"`
+	Summary      string              `json:"summary,omitempty"`
+	Provides     []Provided          `json:"provides,omitempty"`
+	Requires     []string            `json:"requires,omitempty"`
+	Instances    map[string]Instance `json:"instances,omitempty"`
+	Grants       map[string]Grant    `json:"grants,omitempty"`       // by kind
+	Claims       []string            `json:"claims,omitempty"`       // "tcp:8080", "udp:53", "name:board"
+	Capabilities []string            `json:"capabilities,omitempty"` // "systemd", "amd64"
+	Settings     map[string]Setting  `json:"settings,omitempty"`
+	Resources    []Resource          `json:"resources,omitempty"`
+	Build        *Build              `json:"build,omitempty"`
 }
 
 // Resource is one thing that the module puts on a machine. In content, path and
-// target, ${settings.NAME}, ${node.name} and ${node.id} are substituted; $${ is
-// a plain ${.
+// target, ${settings.NAME}, ${instances.NAME.VALUE}, ${node.name} and ${node.id}
+// are substituted; $${ is a plain ${.
 type Resource struct {
 	ID       string  `json:"id"`
 	Type     string  `json:"type"` // file, directory, link, archive
@@ -50,15 +53,18 @@ type Artifact struct {
 
 // Built is the manifest that a build derives: what a machine may be told, by digest.
 type Built struct {
-	Format    int                `json:"format"`
-	Module    string             `json:"module"`
-	Summary   string             `json:"summary,omitempty"`
-	Provides  []string           `json:"provides,omitempty"`
-	Requires  []string           `json:"requires,omitempty"`
-	Claims    []string           `json:"claims,omitempty"`
-	Settings  map[string]Setting `json:"settings,omitempty"`
-	Resources []BuiltResource    `json:"resources,omitempty"`
-	Built     Provenance         `json:"built"`
+	Format       int                 `json:"format"`
+	Module       string              `json:"module"`
+	Summary      string              `json:"summary,omitempty"`
+	Provides     []Provided          `json:"provides,omitempty"`
+	Requires     []string            `json:"requires,omitempty"`
+	Instances    map[string]Instance `json:"instances,omitempty"`
+	Grants       map[string]Grant    `json:"grants,omitempty"`
+	Claims       []string            `json:"claims,omitempty"`
+	Capabilities []string            `json:"capabilities,omitempty"`
+	Settings     map[string]Setting  `json:"settings,omitempty"`
+	Resources    []BuiltResource     `json:"resources,omitempty"`
+	Built        Provenance          `json:"built"`
 }
 
 // BuiltResource is a resource whose bytes are named by digest. Content stays a
@@ -95,13 +101,16 @@ func (b Built) BuildDigest() (document.Digest, error) { return document.Canonica
 // ContentDigest is what the build amounts to on a machine: of all but where it came from.
 func (b Built) ContentDigest() (document.Digest, error) {
 	return document.CanonicalDigest(struct {
-		Format    int                `json:"format"`
-		Module    string             `json:"module"`
-		Summary   string             `json:"summary,omitempty"`
-		Provides  []string           `json:"provides,omitempty"`
-		Requires  []string           `json:"requires,omitempty"`
-		Claims    []string           `json:"claims,omitempty"`
-		Settings  map[string]Setting `json:"settings,omitempty"`
-		Resources []BuiltResource    `json:"resources,omitempty"`
-	}{b.Format, b.Module, b.Summary, b.Provides, b.Requires, b.Claims, b.Settings, b.Resources})
+		Format       int                 `json:"format"`
+		Module       string              `json:"module"`
+		Summary      string              `json:"summary,omitempty"`
+		Provides     []Provided          `json:"provides,omitempty"`
+		Requires     []string            `json:"requires,omitempty"`
+		Instances    map[string]Instance `json:"instances,omitempty"`
+		Grants       map[string]Grant    `json:"grants,omitempty"`
+		Claims       []string            `json:"claims,omitempty"`
+		Capabilities []string            `json:"capabilities,omitempty"`
+		Settings     map[string]Setting  `json:"settings,omitempty"`
+		Resources    []BuiltResource     `json:"resources,omitempty"`
+	}{b.Format, b.Module, b.Summary, b.Provides, b.Requires, b.Instances, b.Grants, b.Claims, b.Capabilities, b.Settings, b.Resources})
 }

@@ -31,8 +31,9 @@ func sourceForm() document.Form[Source] {
 }
 
 func checkSource(s Source, r *document.Reading) {
-	c := newChecker(r, s.Settings)
-	c.common(common{s.Module, s.Summary, s.Provides, s.Requires, s.Claims, s.Settings})
+	m := common{s.Module, s.Summary, s.Provides, s.Requires, s.Instances, s.Grants, s.Claims, s.Capabilities, s.Settings}
+	c := newChecker(r, m)
+	c.common(m)
 	things := make([]thing, len(s.Resources))
 	for i, x := range s.Resources {
 		things[i] = x.thing()

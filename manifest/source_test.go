@@ -62,7 +62,7 @@ func TestEveryRuleOfASource(t *testing.T) {
 		"summary":          {`on one page`, `on\none page`, `module.json:4:14: at summary: it holds a control character; want one line of plain text`},
 		"provides":         {`["board"]`, `["board","Board"]`, `module.json:5:24: at provides[1]: "Board" is not a name`},
 		"provides twice":   {`["board"]`, `["board","board"]`, `module.json:5:24: at provides[1]: "board" is there twice; take one of them out`},
-		"provides scope":   {`["board"]`, `[{"scope":"mesh"}]`, `module.json:5:16: at provides[0]: there is an object; want a string`},
+		"provides scope":   {`["board"]`, `[{"scope":"mesh"}]`, `module.json:5:16: at provides[0].name: the key "name" is missing; want a string, as "board"`},
 		"requires":         {`"name-resolution"`, `"-"`, `at requires[0]: "-" is not a name`},
 		"claim":            {`"udp:53"`, `"sctp:53"`, `at claims[1]: "sctp:53" is not a claim; want tcp:PORT, udp:PORT or name:NAME`},
 		"claim port":       {`"udp:53"`, `"udp:053"`, `at claims[1]: "053" is not a port; want a number from 1 to 65535`},
@@ -120,8 +120,7 @@ func TestEveryRuleOfASource(t *testing.T) {
 		"later artifact":   {`{"type": "archive", "path": "dist"}`, `{"type": "image", "path": "dist"}`, `at build.artifacts.site.type: this version makes no artifacts of type "image" yet`},
 		"artifact path":    {`"path": "dist"`, `"path": "/dist"`, `at build.artifacts.site.path: "/dist" is absolute`},
 		"later in":         {`"build": {`, `"build": {"in": "node:20",`, `module.json:21:13: at build.in: this version chooses no image to build in yet`},
-		"later key":        {`"summary"`, `"instances": {}, "summary"`, `module.json:4:3: at instances: this version has no instances yet`},
-		"later lab":        {`"summary"`, `"lab": "lab.json", "summary"`, `this version has no lab yet`},
+		"later key":        {`"summary"`, `"lab": "lab.json", "summary"`, `module.json:4:3: at lab: this version has no lab yet`},
 		"later resource":   {`"id": "site",`, `"id": "site", "restart_on": [],`, `module.json:14:20: at resources[0].restart_on: this version has no resources of type "service" yet`},
 		"trailing":         {"]\n  },\n  \"build\"", "]\n  ,\n  \"build\"", `no JSON`},
 	} {

@@ -9,11 +9,15 @@ import (
 // Conflicts is which of the modules that belong on a node claim what another one
 // has there: each by the build that is declared, and before there is one by its
 // source. It tells of a conflict before anything is declared; Compile tells of
-// those among what is.
+// those among what is. A capability that the node has said it does not have is
+// named likewise.
 func Conflicts(f Facts) []Reason {
 	c := newCompiler(f)
 	var out []Reason
 	for _, name := range c.inTurn() {
+		if why := c.lacks(name); why != "" {
+			out = append(out, Reason{Module: name, Why: why})
+		}
 		w := c.claimed(name)
 		if w == nil {
 			continue
@@ -30,14 +34,8 @@ func Conflicts(f Facts) []Reason {
 // claimed is a module with what it would claim, or nil where that cannot be told
 // yet: Compile will say why.
 func (c *compiler) claimed(name string) *worked {
-	m := c.modules[name]
-	built := manifest.Built{}
-	switch {
-	case m.Declared != nil:
-		built = m.Declared.Manifest
-	case m.Source != nil:
-		built = outline(*m.Source)
-	default:
+	built, any := c.modules[name].counts()
+	if !any {
 		return nil
 	}
 	v := c.values(name, built)
@@ -55,11 +53,15 @@ func (c *compiler) claimed(name string) *worked {
 	return w
 }
 
-// outline is a source's claims and paths in the form that a build has.
+// outline is a source in the form that a build has, without what only a build
+// knows.
 func outline(s manifest.Source) manifest.Built {
-	b := manifest.Built{Module: s.Module, Claims: s.Claims, Settings: s.Settings}
+	b := manifest.Built{
+		Module: s.Module, Provides: s.Provides, Requires: s.Requires, Instances: s.Instances, Grants: s.Grants,
+		Claims: s.Claims, Capabilities: s.Capabilities, Settings: s.Settings,
+	}
 	for _, r := range s.Resources {
-		b.Resources = append(b.Resources, manifest.BuiltResource{ID: r.ID, Type: r.Type, Path: r.Path})
+		b.Resources = append(b.Resources, manifest.BuiltResource{ID: r.ID, Type: r.Type, Path: r.Path, Content: r.Content, Target: r.Target})
 	}
 	return b
 }

@@ -21,6 +21,8 @@ type Facts struct {
 	Assigned []mesh.Assignment // those of other nodes have no part in it
 	Stays    []string          // what is declared here and stays until somebody decides, though nothing assigned needs it
 	Modules  []Module          // all that the mesh knows
+	There    []string          // the names that something provides for the whole mesh which is declared on some node
+	Can      *[]string         // the capabilities of the node, sorted; nil where it has not said
 	Had      []string          // the modules that the node was last declared to have
 	Registry string            // where the bytes are; has no part in the digest
 }
@@ -39,6 +41,7 @@ type Plan struct {
 	Wanted  []string // the modules that belong here, providers first, those that cannot be worked out included
 	LeftOut []Reason // new to the node and not worked out; the rest goes on without them
 	Held    []Reason // the node has it and it cannot be worked out: nothing is sent
+	Unheard bool     // some of what is left out waits for what the node has to say of itself
 }
 
 // Reason is why one module cannot be worked out. Since is of the record, and no
@@ -69,22 +72,34 @@ func Compile(f Facts) Plan {
 // Belong is the modules that belong on a node with these assignments, providers
 // first, and what stands against some of them. What is declared on the node
 // counts before what its source says: a commit that requires or provides more
-// changes nothing until it is declared.
-func Belong(modules []Module, roots []string) ([]string, []graph.Problem) {
-	return graphOf(modules).Closure(roots)
+// changes nothing until it is declared. There is as in Facts.
+func Belong(modules []Module, there, roots []string) ([]string, []graph.Problem) {
+	return graphOf(modules, there).Closure(roots)
 }
 
-func graphOf(modules []Module) *graph.Graph {
+func graphOf(modules []Module, there []string) *graph.Graph {
 	known := make([]graph.Module, 0, len(modules))
 	for _, m := range modules {
-		switch {
-		case m.Declared != nil:
-			known = append(known, graph.Module{Name: m.Name, Provides: m.Declared.Manifest.Provides, Requires: m.Declared.Manifest.Requires, Here: true})
-		case m.Source != nil:
-			known = append(known, graph.Module{Name: m.Name, Provides: m.Source.Provides, Requires: m.Source.Requires})
+		if b, any := m.counts(); any {
+			known = append(known, graph.Module{
+				Name: m.Name, Provides: manifest.Scoped(b.Provides, manifest.NodeScope), Offers: manifest.Scoped(b.Provides, manifest.MeshScope),
+				Requires: b.Requires, Here: m.Declared != nil,
+			})
 		}
 	}
-	return graph.New(known)
+	return graph.New(known, there)
+}
+
+// counts is what is known of the module here: what is declared on the node
+// before what its source says.
+func (m Module) counts() (b manifest.Built, any bool) {
+	switch {
+	case m.Declared != nil:
+		return m.Declared.Manifest, true
+	case m.Source != nil:
+		return outline(*m.Source), true
+	}
+	return b, false
 }
 
 type compiler struct {
@@ -102,7 +117,7 @@ type compiler struct {
 
 func newCompiler(f Facts) *compiler {
 	c := &compiler{
-		facts: f, graph: graphOf(f.Modules), modules: map[string]Module{}, had: map[string]bool{},
+		facts: f, graph: graphOf(f.Modules, f.There), modules: map[string]Module{}, had: map[string]bool{},
 		settings: map[string]map[string]string{}, bad: map[string]bool{}, worked: map[string]*worked{}, ground: newGround(),
 	}
 	for _, m := range f.Modules {
@@ -169,7 +184,7 @@ func (c *compiler) inTurn() []string {
 func (c *compiler) providers(name string) []string {
 	var out []string
 	for _, need := range requires(c.modules[name]) {
-		if p, why := c.graph.Provider(need); why == "" && p != name {
+		if p, why := c.graph.Provider(need); why == "" && p != "" && p != name {
 			out = append(out, p)
 		}
 	}
@@ -179,18 +194,17 @@ func (c *compiler) providers(name string) []string {
 
 // requires is what a module needs on this node.
 func requires(m Module) []string {
-	switch {
-	case m.Declared != nil:
-		return m.Declared.Manifest.Requires
-	case m.Source != nil:
-		return m.Source.Requires
-	}
-	return nil
+	b, _ := m.counts()
+	return b.Requires
 }
 
 // settle works one module out whole, or names why it cannot be.
 func (c *compiler) settle(name string) {
 	if c.bad[name] {
+		return
+	}
+	if why := cmp.Or(c.needs(name), c.cannotDo(name)); why != "" {
+		c.cannot(name, why)
 		return
 	}
 	b := c.modules[name].Declared

@@ -90,7 +90,7 @@ func TestCompileEdges(t *testing.T) {
 		{
 			name: "by a name that is provided",
 			facts: facts("a", "", declared("a", requires("name-resolution")),
-				declared("dns", func(b *manifest.Built) { b.Provides = words("name-resolution") })),
+				declared("dns", func(b *manifest.Built) { b.Provides = manifest.OnNode("name-resolution") })),
 			body: "dns a",
 		},
 		{
@@ -134,13 +134,13 @@ func TestCompileEdges(t *testing.T) {
 		{
 			name: "a commit that provides the same changes nothing here",
 			facts: facts("a", "a p", declared("a", requires("x")),
-				declared("p", func(b *manifest.Built) { b.Provides = words("x") }), only("q", "", "x")),
+				declared("p", func(b *manifest.Built) { b.Provides = manifest.OnNode("x") }), only("q", "", "x")),
 			body: "p a",
 		},
 		{
 			name: "a second one that provides the same is declared here: nothing is taken away",
-			facts: facts("a q", "a p", declared("a", requires("x")), declared("p", func(b *manifest.Built) { b.Provides = words("x") }),
-				declared("q", func(b *manifest.Built) { b.Provides = words("x") })),
+			facts: facts("a q", "a p", declared("a", requires("x")), declared("p", func(b *manifest.Built) { b.Provides = manifest.OnNode("x") }),
+				declared("q", func(b *manifest.Built) { b.Provides = manifest.OnNode("x") })),
 			body: "p q", wanted: "a p q", held: `a: requires "x", and p and q provide it`,
 		},
 		{

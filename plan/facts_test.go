@@ -76,7 +76,7 @@ func declared(name string, change func(*manifest.Built), resources ...string) pl
 
 // only is a module that is known by its source alone.
 func only(name, requires, provides string) plan.Module {
-	return plan.Module{Name: name, Source: &manifest.Source{Module: name, Requires: words(requires), Provides: words(provides)}}
+	return plan.Module{Name: name, Source: &manifest.Source{Module: name, Requires: words(requires), Provides: manifest.OnNode(words(provides)...)}}
 }
 
 func requires(names string) func(*manifest.Built) {

@@ -39,7 +39,8 @@ func drawFacts(t *rapid.T) plan.Facts {
 		s := manifest.StringValue("s")
 		m := declared(name, with(
 			requires(strings.Join(some("requires", append([]string{"p"}, all...), 2), " ")),
-			func(b *manifest.Built) { b.Provides = some("provides", []string{"p"}, 1) },
+			func(b *manifest.Built) { b.Provides = drawProvides(t) },
+			func(b *manifest.Built) { drawNeeds(t, b) },
 			claims(some("claims", []string{"tcp:1", "udp:1", "name:n"}, 1)...),
 			setting("s", manifest.Setting{Type: manifest.StringSetting, Default: &s}),
 		), resources...)
@@ -53,7 +54,28 @@ func drawFacts(t *rapid.T) plan.Facts {
 		f.Assigned = append(f.Assigned, a)
 	}
 	f.Had = some("had", all, 4)
+	f.There = some("there", []string{"p", "a"}, 1)
+	if rapid.IntRange(0, 3).Draw(t, "it has said what it can") > 0 {
+		can := some("can", []string{"systemd"}, 1)
+		f.Can = &can
+	}
 	return f
+}
+
+func drawProvides(t *rapid.T) []manifest.Provided {
+	return rapid.SampledFrom([][]manifest.Provided{nil, manifest.OnNode("p"), {{Name: "p", Scope: manifest.MeshScope}}, {{Name: "a", Scope: manifest.MeshScope}}}).Draw(t, "provides")
+}
+
+// drawNeeds is what seldom stands against a module, and what could meet it.
+func drawNeeds(t *rapid.T, b *manifest.Built) {
+	switch rapid.IntRange(0, 9).Draw(t, "needs") {
+	case 0:
+		b.Instances = map[string]manifest.Instance{"db": {Of: "database"}}
+	case 1:
+		b.Grants = map[string]manifest.Grant{"database": {Gives: []string{"url"}}}
+	case 2, 3:
+		b.Capabilities = []string{"systemd"}
+	}
 }
 
 func digest(t *rapid.T, f plan.Facts, b declaration.Body) document.Digest {
@@ -106,8 +128,16 @@ func TestCompileNeverRemoves(t *testing.T) {
 			if !slices.Contains(in, m.Name) {
 				continue
 			}
+			if len(m.Declared.Manifest.Instances) > 0 {
+				t.Fatalf("%s is in the body, and nothing makes what it needs an instance of", m.Name)
+			}
+			for _, capability := range m.Declared.Manifest.Capabilities {
+				if f.Can == nil && !slices.Contains(f.Had, m.Name) || f.Can != nil && !slices.Contains(*f.Can, capability) {
+					t.Fatalf("%s is in the body, and the node has no %s", m.Name, capability)
+				}
+			}
 			for _, need := range m.Declared.Manifest.Requires {
-				if need != "p" && need != m.Name && !slices.Contains(in, need) {
+				if need != "p" && need != "a" && need != m.Name && !slices.Contains(in, need) {
 					t.Fatalf("%s is in the body, and %s, which it requires, is not", m.Name, need)
 				}
 			}
@@ -140,7 +170,7 @@ func TestCompileAgainstTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
 		p := plan.Compile(f)
-		_, problems := plan.Belong(f.Modules, assignedTo(f))
+		_, problems := plan.Belong(f.Modules, f.There, assignedTo(f))
 		bad := map[string]bool{}
 		for _, problem := range problems {
 			bad[problem.Module] = true
@@ -195,15 +225,38 @@ func modelNeeds(f plan.Facts, name string) []string {
 	for _, need := range needs {
 		var providers []string
 		for _, m := range f.Modules {
-			if m.Name == need || m.Declared != nil && slices.Contains(m.Declared.Manifest.Provides, need) {
+			if onNode(m, need) {
 				providers = append(providers, m.Name)
 			}
 		}
-		if len(providers) == 1 && providers[0] != name {
-			out = append(out, providers[0])
+		if len(providers) != 1 || providers[0] == name {
+			continue
 		}
+		if here := find(f, providers[0]).Declared != nil; !here && (slices.Contains(f.There, need) || forMesh(f, need)) {
+			continue // the mesh has it, or two could
+		}
+		out = append(out, providers[0])
 	}
 	return out
+}
+
+// onNode reports whether a module provides a name on the node it is on.
+func onNode(m plan.Module, name string) bool {
+	var all []manifest.Provided
+	switch {
+	case m.Declared != nil:
+		all = m.Declared.Manifest.Provides
+	case m.Source != nil:
+		all = m.Source.Provides
+	}
+	own := m.Name == name && !slices.Contains(all, manifest.Provided{Name: name, Scope: manifest.MeshScope})
+	return own || slices.Contains(all, manifest.Provided{Name: name})
+}
+
+func forMesh(f plan.Facts, name string) bool {
+	return slices.ContainsFunc(f.Modules, func(m plan.Module) bool {
+		return m.Declared != nil && slices.Contains(m.Declared.Manifest.Provides, manifest.Provided{Name: name, Scope: manifest.MeshScope})
+	})
 }
 
 func needsAreIn(f plan.Facts, name string, in map[string]plan.Plan) bool {
@@ -247,7 +300,10 @@ func modelTurn(f plan.Facts, wanted []string) []string {
 func alone(f plan.Facts, m plan.Module) plan.Plan {
 	b := *m.Declared
 	b.Manifest.Requires = nil
-	g := plan.Facts{Mesh: f.Mesh, Node: f.Node, Modules: []plan.Module{{Name: m.Name, Declared: &b}}}
+	g := plan.Facts{Mesh: f.Mesh, Node: f.Node, Modules: []plan.Module{{Name: m.Name, Declared: &b}}, Can: f.Can}
+	if slices.Contains(f.Had, m.Name) {
+		g.Had = []string{m.Name}
+	}
 	g.Assigned = []mesh.Assignment{{Module: m.Name, Node: thisID}}
 	for _, a := range f.Assigned {
 		if a.Module == m.Name {

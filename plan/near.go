@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 
 	"noxmesh/delivery/artifact"
@@ -15,11 +16,47 @@ import (
 type Known struct {
 	sources  map[string]*manifest.Source // nil where it was never read
 	provider map[string]map[string]bool  // by name: the modules whose sources provide it
+	offers   map[string]int              // by name: how many builds that are declared on nodes provide it for the whole mesh
 }
 
 // NewKnown knows no module.
 func NewKnown() *Known {
-	return &Known{sources: map[string]*manifest.Source{}, provider: map[string]map[string]bool{}}
+	return &Known{sources: map[string]*manifest.Source{}, provider: map[string]map[string]bool{}, offers: map[string]int{}}
+}
+
+// Declare records that on one node these builds are declared where those were.
+// It returns the names for which Near and There may now give another answer.
+func (k *Known) Declare(was, is []*artifact.Build) []string {
+	before := map[string]int{}
+	count := func(builds []*artifact.Build, n int) {
+		for _, b := range builds {
+			for _, name := range manifest.Scoped(b.Manifest.Provides, manifest.MeshScope) {
+				if _, seen := before[name]; !seen {
+					before[name] = k.offers[name]
+				}
+				k.offers[name] += n
+			}
+		}
+	}
+	count(was, -1)
+	count(is, +1)
+	var moved []string
+	for name, n := range before {
+		if (n > 0) != (k.offers[name] > 0) {
+			moved = append(moved, name)
+		}
+		if k.offers[name] == 0 {
+			delete(k.offers, name)
+		}
+	}
+	slices.Sort(moved)
+	return moved
+}
+
+// There is those of the names that something provides for the whole mesh which
+// is declared on some node.
+func (k *Known) There(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return k.offers[name] <= 0 })
 }
 
 // Set records a module and its source as last read, nil where it never was. It
@@ -65,16 +102,54 @@ func (k *Known) unprovide(name string, was *manifest.Source) []string {
 // Alike reports whether two sources of a module are the same to every node on
 // which no build of it is declared.
 func Alike(a, b manifest.Source) bool {
-	return slices.Equal(a.Provides, b.Provides) && slices.Equal(a.Requires, b.Requires)
+	return slices.Equal(a.Provides, b.Provides) && slices.Equal(a.Requires, b.Requires) &&
+		slices.Equal(a.Capabilities, b.Capabilities) && reflect.DeepEqual(needsOf(a), needsOf(b))
 }
 
-// provides is the names that a module's source provides, its own among them.
+// needsOf is what of a source says what it is made by others, and makes for them.
+func needsOf(s manifest.Source) any {
+	return struct {
+		instances map[string]manifest.Instance
+		grants    map[string]manifest.Grant
+		settings  map[string]manifest.Setting
+		asked     map[string][]string
+	}{s.Instances, s.Grants, settingsOf(s), askedOf(s)}
+}
+
+// settingsOf is the settings where an instance may name one.
+func settingsOf(s manifest.Source) map[string]manifest.Setting {
+	if len(s.Instances) == 0 {
+		return nil
+	}
+	return s.Settings
+}
+
+func askedOf(s manifest.Source) map[string][]string {
+	if len(s.Instances) == 0 {
+		return nil
+	}
+	return outline(s).Asked()
+}
+
+// provides is the names that a module's source provides, its own among them, and
+// the kinds that it grants.
 func provides(name string, s *manifest.Source) []string {
 	if s == nil {
 		return nil
 	}
-	return append([]string{name}, s.Provides...)
+	out := []string{name}
+	for _, p := range s.Provides {
+		out = append(out, p.Name)
+	}
+	for kind := range s.Grants {
+		out = append(out, instanceOf+kind)
+	}
+	return out
 }
+
+// instanceOf stands before a kind among the names that are asked; no name has
+// spaces.
+const instanceOf = "instance of "
 
 // Near is the modules that can have a part in the plan of a node with these
 // assignments on which these builds are declared; Compile and Belong say of them
@@ -99,6 +174,10 @@ func (k *Known) Near(roots []string, declared map[string]*artifact.Build) (modul
 		for _, need := range requires(m) {
 			names[need] = true
 			next = slices.AppendSeq(next, maps.Keys(k.provider[need]))
+		}
+		for kind := range kinds(m) {
+			names[instanceOf+kind] = true
+			next = slices.AppendSeq(next, maps.Keys(k.provider[instanceOf+kind]))
 		}
 	}
 	slices.SortFunc(modules, func(a, b Module) int { return cmp.Compare(a.Name, b.Name) })

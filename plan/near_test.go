@@ -35,29 +35,43 @@ func TestNearIsAllThatCounts(t *testing.T) {
 		for _, i := range rapid.Permutation(indices(len(f.Modules))).Draw(t, "order") {
 			known.Set(f.Modules[i].Name, f.Modules[i].Source)
 		}
+		var afar []*artifact.Build
+		for _, name := range f.There {
+			b := artifact.Build{Manifest: manifest.Built{Provides: []manifest.Provided{{Name: name, Scope: manifest.MeshScope}}}}
+			afar = append(afar, &b)
+			if moved := known.Declare(nil, []*artifact.Build{&b, &b}); !slices.Equal(moved, []string{name}) {
+				t.Fatalf("declared on the first node: %q moved", moved)
+			}
+			if moved := known.Declare([]*artifact.Build{&b}, nil); len(moved) > 0 {
+				t.Fatalf("gone from one of two nodes: %q moved", moved)
+			}
+		}
 		near, asked := known.Near(roots, declared)
 		whole, part := f, f
-		part.Modules = near
+		part.Modules, part.There = near, known.There(asked)
 		if d := cmp.Diff(plan.Compile(whole), plan.Compile(part)); d != "" {
 			t.Fatal(d)
 		}
-		order, problems := plan.Belong(f.Modules, roots)
-		nearOrder, nearProblems := plan.Belong(near, roots)
+		order, problems := plan.Belong(f.Modules, f.There, roots)
+		nearOrder, nearProblems := plan.Belong(near, part.There, roots)
 		if d := cmp.Diff(order, nearOrder) + cmp.Diff(problems, nearProblems); d != "" {
 			t.Fatal(d)
 		}
 		name := rapid.SampledFrom(all).Draw(t, "changed")
 		var moved []string
-		if rapid.Bool().Draw(t, "forgotten") {
+		switch rapid.IntRange(0, 2).Draw(t, "what changed") {
+		case 0:
 			moved = known.Forget(name)
-		} else {
+		case 1:
 			moved = known.Set(name, drawSource(t, name))
+		case 2:
+			moved = known.Declare(afar, nil)
 		}
 		if slices.ContainsFunc(moved, func(n string) bool { return slices.Contains(asked, n) }) {
 			return
 		}
 		now, _ := known.Near(roots, declared)
-		part.Modules = now
+		part.Modules, part.There = now, known.There(asked)
 		if d := cmp.Diff(plan.Compile(whole), plan.Compile(part)); d != "" {
 			t.Fatalf("a change of %q, which was not asked, counts: %s", name, d)
 		}
@@ -79,5 +93,11 @@ func drawSource(t *rapid.T, name string) *manifest.Source {
 	names := func(what string, from []string) []string {
 		return rapid.SliceOfNDistinct(rapid.SampledFrom(from), 0, 2, rapid.ID[string]).Draw(t, what)
 	}
-	return &manifest.Source{Module: name, Provides: names("provides", []string{"p", "q"}), Requires: names("requires", append([]string{"p", "q"}, all...))}
+	b := manifest.Built{}
+	drawNeeds(t, &b)
+	return &manifest.Source{
+		Module: name, Provides: append(manifest.OnNode(names("provides", []string{"q"})...), drawProvides(t)...),
+		Requires:  names("requires", append([]string{"p", "q"}, all...)),
+		Instances: b.Instances, Grants: b.Grants, Capabilities: b.Capabilities,
+	}
 }

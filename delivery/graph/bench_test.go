@@ -39,7 +39,7 @@ func BenchmarkNew(b *testing.B) {
 	modules := large(false)
 	b.ReportAllocs()
 	for b.Loop() {
-		graph.New(modules)
+		graph.New(modules, nil)
 	}
 }
 
@@ -51,7 +51,7 @@ func BenchmarkClosure(b *testing.B) {
 	}{{"everything", false, 10_000}, {"one root", false, 1}, {"one great cycle", true, 10_000}} {
 		b.Run(c.name, func(b *testing.B) {
 			modules := large(c.cyclic)
-			g, roots := graph.New(modules), allOf(modules[len(modules)-c.roots:])
+			g, roots := graph.New(modules, nil), allOf(modules[len(modules)-c.roots:])
 			b.ReportAllocs()
 			for b.Loop() {
 				g.Closure(roots)
@@ -68,7 +68,7 @@ func TestClosureDeep(t *testing.T) {
 	for i := range chain {
 		chain[i] = graph.Module{Name: fmt.Sprintf("m%06d", i), Requires: []string{fmt.Sprintf("m%06d", (i+1)%n)}}
 	}
-	_, problems := graph.New(chain).Closure([]string{"m000042"})
+	_, problems := graph.New(chain, nil).Closure([]string{"m000042"})
 	if len(problems) != n {
 		t.Fatalf("%d problems", len(problems))
 	}
@@ -80,7 +80,7 @@ func TestClosureDeep(t *testing.T) {
 		t.Fatalf("%d bytes of words about %d modules", words, n)
 	}
 	chain[n-1].Requires = nil
-	order, problems := graph.New(chain).Closure([]string{"m000000"})
+	order, problems := graph.New(chain, nil).Closure([]string{"m000000"})
 	if len(problems) != 0 || len(order) != n || order[0] != "m099999" || order[n-1] != "m000000" {
 		t.Fatalf("%d in order, %d problems", len(order), len(problems))
 	}

@@ -54,15 +54,14 @@ func (c *closure) enter(m int) []int {
 	needs := make([]int, 0, len(c.graph.modules[m].Requires))
 	var kept []int
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(c.graph.modules[m].Requires))) {
-		p := c.graph.providers[name]
-		if len(p) == 1 {
-			needs = append(needs, p[0])
+		met, why := c.graph.met(name)
+		needs = append(needs, met...)
+		if why == "" {
 			continue
 		}
-		if len(p) > 1 && c.graph.modules[p[0]].Here {
+		if p := c.graph.providers[name]; len(p) > 1 && c.graph.modules[p[0]].Here {
 			kept = append(kept, p...)
 		}
-		_, why := c.graph.Provider(name)
 		c.problem(c.graph.modules[m].Name, why)
 	}
 	slices.Sort(needs)

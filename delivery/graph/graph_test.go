@@ -11,7 +11,8 @@ import (
 )
 
 // module is written "name: requires, requires; provides, provides". An ! before
-// the name says that it is declared here.
+// the name says that it is declared here, a * before what is provided that it is
+// good for the whole mesh.
 func module(text string) graph.Module {
 	name, rest, _ := strings.Cut(text, ":")
 	requires, provides, _ := strings.Cut(rest, ";")
@@ -19,7 +20,14 @@ func module(text string) graph.Module {
 	split := func(s string) []string {
 		return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 	}
-	m.Requires, m.Provides = split(requires), split(provides)
+	m.Requires = split(requires)
+	for _, p := range split(provides) {
+		if offer, is := strings.CutPrefix(p, "*"); is {
+			m.Offers = append(m.Offers, offer)
+		} else {
+			m.Provides = append(m.Provides, p)
+		}
+	}
 	return m
 }
 
@@ -36,6 +44,7 @@ func TestClosure(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		modules  []string
+		there    string
 		roots    string
 		order    string
 		problems []graph.Problem
@@ -53,6 +62,22 @@ func TestClosure(t *testing.T) {
 		{name: "provided twice by one", modules: []string{"a: x", "dns:; x, x"}, roots: "a", order: "dns a"},
 		{name: "required twice", modules: []string{"a: b, x, b", "b:; x"}, roots: "a", order: "b a"},
 		{name: "it provides what it requires", modules: []string{"a: a, x; x"}, roots: "a", order: "a"},
+		{name: "the mesh has it", modules: []string{"a: x", "b: c; *x", "c:"}, there: "x", roots: "a", order: "a"},
+		{
+			name: "the mesh could have it", modules: []string{"a: x", "b:; *x", "c:; *x"}, roots: "a", order: "a",
+			problems: []graph.Problem{{Module: "a", Why: `requires "x" of the mesh, and it is declared on no node: b and c provide it`}},
+		},
+		{
+			name: "by its own name for the mesh", modules: []string{"a: b", "b:; *b"}, roots: "a", order: "a",
+			problems: []graph.Problem{{Module: "a", Why: `requires "b" of the mesh, and it is declared on no node: b provides it`}},
+		},
+		{name: "the mesh has it, and one here could", modules: []string{"a: x", "b:; *x", "c:; x"}, there: "x", roots: "a", order: "a"},
+		{name: "the mesh has it, and one here does", modules: []string{"!a: x", "b:; *x", "!c:; x"}, there: "x", roots: "a", order: "c a"},
+		{name: "each needs the other's, of the mesh", modules: []string{"a: y; *x", "b: x; *y"}, there: "x y", roots: "a b", order: "a b"},
+		{
+			name: "one here and one for the mesh could", modules: []string{"a: x", "b:; *x", "c:; x"}, roots: "a", order: "a",
+			problems: []graph.Problem{{Module: "a", Why: `requires "x", and c provides it here and b provides it for the whole mesh`}},
+		},
 		{
 			name: "nothing provides it", modules: []string{"a: b, x", "b:"}, roots: "a", order: "b a",
 			problems: []graph.Problem{{Module: "a", Why: `requires "x", and no module provides it`}},
@@ -112,7 +137,7 @@ func TestClosure(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			order, problems := graph.New(modules(c.modules...)).Closure(strings.Fields(c.roots))
+			order, problems := graph.New(modules(c.modules...), strings.Fields(c.there)).Closure(strings.Fields(c.roots))
 			if got := strings.Join(order, " "); got != c.order {
 				t.Errorf("order %q, want %q", got, c.order)
 			}
@@ -125,7 +150,7 @@ func TestClosure(t *testing.T) {
 
 func TestProvider(t *testing.T) {
 	t.Parallel()
-	g := graph.New(modules("dns:; name-resolution", "!ntp:; time", "chrony:; time", "a:; x", "b:; x"))
+	g := graph.New(modules("dns:; name-resolution", "!ntp:; time", "chrony:; time", "a:; x", "b:; x"), nil)
 	for _, c := range []struct{ name, module, why string }{
 		{"dns", "dns", ""},
 		{"name-resolution", "dns", ""},
@@ -145,7 +170,7 @@ func TestNewDoesNotChangeItsInput(t *testing.T) {
 	t.Parallel()
 	in := modules("b: z, a", "a:; y, x", "z:; x")
 	was := slices.Clone(in)
-	g := graph.New(in)
+	g := graph.New(in, nil)
 	roots := []string{"b", "a"}
 	g.Closure(roots)
 	if d := cmp.Diff(was, in); d != "" || roots[0] != "b" {

@@ -23,6 +23,7 @@ func drawModules(t *rapid.T) []graph.Module {
 		out[i] = graph.Module{
 			Name: n, Here: rapid.Bool().Draw(t, n+" here"),
 			Provides: rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y", "z", "a"}), 0, 2).Draw(t, n+" provides"),
+			Offers:   rapid.SliceOfN(rapid.SampledFrom([]string{"x", "y", "a", n}), 0, 2).Draw(t, n+" offers"),
 			Requires: rapid.SliceOfN(word, 0, 3).Draw(t, n+" requires"),
 		}
 	}
@@ -30,7 +31,14 @@ func drawModules(t *rapid.T) []graph.Module {
 }
 
 // model answers everything by looking at everything.
-type model struct{ modules []graph.Module }
+type model struct {
+	modules []graph.Module
+	there   []string
+}
+
+func drawThere(t *rapid.T) []string {
+	return rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"x", "y", "a", "b"}), 0, 2, rapid.ID[string]).Draw(t, "there")
+}
 
 func (m model) of(name string) *graph.Module {
 	for i := range m.modules {
@@ -41,11 +49,38 @@ func (m model) of(name string) *graph.Module {
 	return nil
 }
 
-// candidates is who provides a name, those that are declared here before the others.
+// offerers is who provides a name for the whole mesh.
+func (m model) offerers(name string) []string {
+	var all []string
+	for _, p := range m.modules {
+		if slices.Contains(p.Offers, name) {
+			all = append(all, p.Name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// afar reports whether the mesh meets a requirement, so that nothing is needed here.
+func (m model) afar(name string) bool {
+	c := m.candidates(name)
+	return slices.Contains(m.there, name) && (len(c) == 0 || !m.of(c[0]).Here)
+}
+
+// need is the one module that has to be here for a requirement, or empty.
+func (m model) need(name string) string {
+	c := m.candidates(name)
+	if len(c) != 1 || m.afar(name) || !m.of(c[0]).Here && len(m.offerers(name)) > 0 {
+		return ""
+	}
+	return c[0]
+}
+
+// candidates is who provides a name on a node, those that are declared here before the others.
 func (m model) candidates(name string) []string {
 	var all, here []string
 	for _, p := range m.modules {
-		if p.Name == name || slices.Contains(p.Provides, name) {
+		if p.Name == name && !slices.Contains(p.Offers, name) || slices.Contains(p.Provides, name) {
 			all = append(all, p.Name)
 			if p.Here {
 				here = append(here, p.Name)
@@ -64,8 +99,8 @@ func (m model) edges(name string) map[string]bool {
 	out := map[string]bool{}
 	if of := m.of(name); of != nil {
 		for _, need := range of.Requires {
-			if c := m.candidates(need); len(c) == 1 && c[0] != name {
-				out[c[0]] = true
+			if p := m.need(need); p != "" && p != name {
+				out[p] = true
 			}
 		}
 	}
@@ -122,11 +157,14 @@ func (m model) problems(set map[string]bool) map[string][]string {
 			continue
 		}
 		for _, need := range slices.Compact(slices.Sorted(slices.Values(of.Requires))) {
-			switch c := m.candidates(need); {
-			case len(c) == 0:
+			switch c, far := m.candidates(need), m.offerers(need); {
+			case m.afar(need) || m.need(need) != "":
+			case len(c)+len(far) == 0:
 				out[name] = append(out[name], fmt.Sprintf("requires %q, and no module provides it", need))
-			case len(c) > 1:
-				out[name] = append(out[name], fmt.Sprintf("requires %q, and %s provide it", need, strings.Join(c, " and ")))
+			case len(c) == 0:
+				out[name] = append(out[name], fmt.Sprintf("requires %q of the mesh, and it is declared on no node: %s provide", need, strings.Join(far, " and ")))
+			default:
+				out[name] = append(out[name], fmt.Sprintf("requires %q, and %s provide", need, strings.Join(c, " and ")))
 			}
 		}
 		if m.reach(name)[name] {
@@ -154,9 +192,9 @@ func (m model) shortest(name string) int {
 func TestClosureAgainstTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := model{drawModules(t)}
+		m := model{drawModules(t), drawThere(t)}
 		roots := rapid.SliceOfN(rapid.SampledFrom(names), 0, 4).Draw(t, "roots")
-		order, problems := graph.New(m.modules).Closure(roots)
+		order, problems := graph.New(m.modules, m.there).Closure(roots)
 
 		set := m.belong(roots)
 		if d := cmp.Diff(slices.Sorted(maps.Keys(set)), slices.Sorted(slices.Values(order))); d != "" && len(set) > 0 {
@@ -207,14 +245,16 @@ func TestClosureDoesNotDependOnOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawModules(t)
 		roots := rapid.SliceOfN(rapid.SampledFrom(names), 0, 4).Draw(t, "roots")
-		order, problems := graph.New(all).Closure(roots)
+		there := drawThere(t)
+		order, problems := graph.New(all, there).Closure(roots)
 
 		shuffled := rapid.Permutation(all).Draw(t, "shuffled")
 		for i := range shuffled {
 			shuffled[i].Provides = rapid.Permutation(shuffled[i].Provides).Draw(t, "provides")
+			shuffled[i].Offers = rapid.Permutation(shuffled[i].Offers).Draw(t, "offers")
 			shuffled[i].Requires = rapid.Permutation(shuffled[i].Requires).Draw(t, "requires")
 		}
-		again, problemsAgain := graph.New(shuffled).Closure(rapid.Permutation(roots).Draw(t, "roots again"))
+		again, problemsAgain := graph.New(shuffled, there).Closure(rapid.Permutation(roots).Draw(t, "roots again"))
 		if d := cmp.Diff(order, again); d != "" {
 			t.Fatal(d)
 		}
@@ -222,7 +262,7 @@ func TestClosureDoesNotDependOnOrder(t *testing.T) {
 			t.Fatal(d)
 		}
 		// Nor on which of them are the roots.
-		again, _ = graph.New(all).Closure(order)
+		again, _ = graph.New(all, there).Closure(order)
 		if d := cmp.Diff(order, again); d != "" {
 			t.Fatalf("with all of them as roots: %s", d)
 		}

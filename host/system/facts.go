@@ -4,6 +4,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 
 	"noxmesh/report"
@@ -27,17 +28,29 @@ func (r *Root) Facts() report.Facts {
 		name = ""
 	}
 	f := report.Facts{OS: runtime.GOOS, Arch: runtime.GOARCH, Hostname: name, Capabilities: []string{}}
-	for _, c := range []struct{ name, path string }{
-		{"apt", "/usr/bin/apt-get"},
-		{"podman", "/usr/bin/podman"},
-		{"systemd", "/run/systemd/system"},
+	for _, c := range []struct {
+		name  string
+		paths []string // any of them
+	}{
+		{"apt", []string{"/usr/bin/apt-get"}},
+		{"container-runtime", []string{"/usr/bin/dockerd", "/usr/bin/podman"}},
+		{"docker", []string{"/usr/bin/dockerd"}},
+		{"podman", []string{"/usr/bin/podman"}},
+		{"systemd", []string{"/run/systemd/system"}}, // it is there where systemd has booted the machine
 	} {
-		if d, err := r.Dir(path.Dir(c.path)); err == nil {
-			if _, err := d.Lstat(path.Base(c.path)); err == nil {
-				f.Capabilities = append(f.Capabilities, c.name)
-			}
+		if slices.ContainsFunc(c.paths, r.has) {
+			f.Capabilities = append(f.Capabilities, c.name)
 		}
 	}
 	r.Forget()
 	return f
+}
+
+func (r *Root) has(file string) bool {
+	d, err := r.Dir(path.Dir(file))
+	if err != nil {
+		return false
+	}
+	_, err = d.Lstat(path.Base(file))
+	return err == nil
 }

@@ -3,6 +3,7 @@ package system
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -124,6 +125,11 @@ func TestFacts(t *testing.T) {
 	}
 	must(t, os.MkdirAll(filepath.Join(dir, "run/systemd/system"), 0o755))
 	if f := r.Facts(); len(f.Capabilities) != 1 || f.Capabilities[0] != "systemd" {
+		t.Errorf("%+v", f)
+	}
+	must(t, os.MkdirAll(filepath.Join(dir, "usr/bin"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "usr/bin/podman"), nil, 0o755))
+	if f := r.Facts(); strings.Join(f.Capabilities, " ") != "container-runtime podman systemd" {
 		t.Errorf("%+v", f)
 	}
 }

@@ -1,0 +1,52 @@
+package manifest
+
+// Key is one key of module.json, for people: what may stand there, and what it means.
+type Key struct {
+	Path  string // "resources[].id", "settings.NAME.type"
+	Is    string
+	Means string
+}
+
+// Keys is every key of module.json, in the order of the page that lists them.
+func Keys() []Key {
+	return []Key{
+		{"$schema", "text", "for editors; it has no meaning here"},
+		{"module", "name; must be there", "the name that `mesh module add` was given"},
+		{"summary", "one line", "what it is, for people; at most 1 KiB"},
+		{"provides", "list of names or of objects", "what other modules may require. A name alone is good for the machine that the module is on. A module provides its own name, without saying so"},
+		{"provides[].name", "name; must be there", "what is provided"},
+		{"provides[].scope", "`node` or `mesh`", "how far it is good: for the machine that the module is on, as where it is left out, or for the whole mesh"},
+		{"requires", "list of names", "what must be there, and is not what the module provides itself. What is good for one machine is brought along with the module; what is good for the whole mesh must be declared on some machine"},
+		{"instances", "by name", "what other modules make for this one: a database, a route"},
+		{"instances.NAME.of", "name; must be there", "the kind of it, as a module grants it"},
+		{"instances.NAME.with", "by name", "what is chosen of it: text, an integer, `true` or `false`. Text that is nothing but a setting, as `\"${settings.port}\"`, is that setting with its type"},
+		{"grants", "by kind", "what the module makes for others"},
+		{"grants.NAME.says", "one line", "what it is, for people"},
+		{"grants.NAME.with", "by name", "what an instance of it may choose; each is written as a setting is"},
+		{"grants.NAME.with.NAME.type", "`string`, `integer` or `boolean`; must be there", "what may be chosen"},
+		{"grants.NAME.with.NAME.default", "a value of that type", "what it is where nothing is chosen. Without one, each instance must choose"},
+		{"grants.NAME.with.NAME.says", "one line", "what it is, for people"},
+		{"grants.NAME.gives", "list of names", "the values that come back: `${instances.NAME.VALUE}` in the module that needs it"},
+		{"claims", "list of claims", "what only one module may have on a machine, beside the paths of its resources"},
+		{"capabilities", "list of names", "what the machine must have said that it has: `systemd`, `apt`, `docker`, `podman`, `container-runtime`, or its architecture, as `amd64`"},
+		{"settings", "by name", "what an assignment may choose"},
+		{"settings.NAME.type", "`string`, `integer` or `boolean`; must be there", "what may be chosen. An integer is at most 2⁵³"},
+		{"settings.NAME.default", "a value of that type", "what it is where nothing is chosen. A setting without one must be set by each assignment"},
+		{"settings.NAME.says", "one line", "what it is, for people"},
+		{"resources", "list", "what it puts on a machine"},
+		{"resources[].id", "name; must be there", "its name in the module, once"},
+		{"resources[].type", "`file`, `directory`, `link` or `archive`; must be there", "what it is"},
+		{"resources[].path", "absolute path; must be there", "where it is on the machine: clean, below `/`, once in the module, not below a file or a link of it, and not in what is reserved: `/proc`, `/sys`, `/dev` and the host's own"},
+		{"resources[].mode", "four octal digits", "of a file (`0644` where it is not given) or a directory (`0755`), at most `0777`"},
+		{"resources[].content", "text", "of a file: what is in it, at most 64 KiB"},
+		{"resources[].from", "relative path", "of a file: the file of the module's folder that it is, as it is, at most 256 MiB"},
+		{"resources[].target", "text", "of a link: where it leads to"},
+		{"resources[].artifact", "name", "of an archive: one of `build.artifacts`"},
+		{"build", "object", "what to make of the source. Without it there is nothing to make: the build is the manifest with its files"},
+		{"build.run", "list of commands", "what makes the artifacts"},
+		{"build.test", "list of commands", "what judges the build: all end with 0, and it is fit; one does not, and it is unfit"},
+		{"build.artifacts", "by name", "what was made; each is named by a resource"},
+		{"build.artifacts.NAME.type", "`archive`; must be there", "what it is"},
+		{"build.artifacts.NAME.path", "relative path; must be there", "the folder of the module's folder that it is, after `build.run`"},
+	}
+}

@@ -1,0 +1,116 @@
+package plan
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"noxmesh/manifest"
+)
+
+// kinds is the kinds of which a module needs an instance here.
+func kinds(m Module) iter.Seq[string] {
+	b, _ := m.counts()
+	return func(yield func(string) bool) {
+		for _, in := range b.Instances {
+			if !yield(in.Of) {
+				return
+			}
+		}
+	}
+}
+
+// needs is the instances that stand against a module: all of them, as long as
+// this version makes none. A module is never half of it declared.
+func (c *compiler) needs(name string) string {
+	b, _ := c.modules[name].counts()
+	var whys []string
+	for _, instance := range slices.Sorted(maps.Keys(b.Instances)) {
+		in := b.Instances[instance]
+		why := c.grants(in, b.Asked()[instance], c.chosen(name, b))
+		whys = append(whys, fmt.Sprintf("needs an instance of %s, %s", in.Of, why))
+	}
+	return strings.Join(whys, "; ")
+}
+
+// chosen is the values that an instance may choose from, as far as they are known.
+func (c *compiler) chosen(name string, b manifest.Built) map[string]manifest.Value {
+	out, err := manifest.Chosen(b.Settings, c.values(name, b).of)
+	if err != nil {
+		return nil // the settings are told of elsewhere
+	}
+	return out
+}
+
+// grants is which module makes this instance, or why none does.
+func (c *compiler) grants(in manifest.Instance, asked []string, known map[string]manifest.Value) string {
+	by := GrantedBy(c.facts.Modules, in.Of)
+	switch len(by) {
+	case 0:
+		return "and no module grants that"
+	case 1:
+	default:
+		return fmt.Sprintf("and %s grant that", strings.Join(by, " and "))
+	}
+	b, _ := c.modules[by[0]].counts()
+	g := b.Grants[in.Of]
+	if why := g.Takes(in.With, known); why != "" {
+		return fmt.Sprintf("which %s grants, and its %s", by[0], why)
+	}
+	for _, value := range asked {
+		if !slices.Contains(g.Gives, value) {
+			return fmt.Sprintf("which %s grants, and that gives no %q", by[0], value)
+		}
+	}
+	return fmt.Sprintf("which %s grants; this version makes no instances yet", by[0])
+}
+
+// GrantedBy is the modules that grant a kind, in the order of their names.
+func GrantedBy(modules []Module, kind string) []string {
+	var by []string
+	for _, m := range modules {
+		b, _ := m.counts()
+		if _, grants := b.Grants[kind]; grants {
+			by = append(by, m.Name)
+		}
+	}
+	slices.Sort(by)
+	return slices.Compact(by)
+}
+
+// lacks is the capabilities that a module needs and the node has said it does
+// not have; empty where there are none, or where it has not said.
+func (c *compiler) lacks(name string) string {
+	if c.facts.Can == nil {
+		return ""
+	}
+	b, _ := c.modules[name].counts()
+	var missing []string
+	for _, capability := range b.Capabilities {
+		if !slices.Contains(*c.facts.Can, capability) {
+			missing = append(missing, fmt.Sprintf("%q", capability))
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	slices.Sort(missing)
+	has := "reports none"
+	if can := *c.facts.Can; len(can) > 0 {
+		has = "reports " + strings.Join(can, ", ")
+	}
+	return fmt.Sprintf("needs the capability %s, and the node %s", strings.Join(missing, " and "), has)
+}
+
+// cannotDo is lacks, and that a node on which the module would be new has not
+// said what it can.
+func (c *compiler) cannotDo(name string) string {
+	b, _ := c.modules[name].counts()
+	if c.facts.Can == nil && len(b.Capabilities) > 0 && !c.had[name] {
+		c.plan.Unheard = true
+		return fmt.Sprintf("needs the capability %q, and the node has not reported yet which it has", b.Capabilities[0])
+	}
+	return c.lacks(name)
+}
