@@ -36,8 +36,8 @@ func TestABriefValueIsAStringOrAnObject(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"all": ["a", {"name": "b", "far": true}]}`: "",
-		`{"all": [3]}`:                               "f:1:10: at all[0]: there is a number; want a string or an object",
-		`{"all": [null]}`:                            "f:1:10: at all[0]: there is null; want a string or an object",
+		`{"all": [3]}`:    "f:1:10: at all[0]: there is a number; want a string or an object",
+		`{"all": [null]}`: "f:1:10: at all[0]: there is null; want a string or an object",
 		`{"all": [{"nam": "b"}]}`: "f:1:10: at all[0].name: the key \"name\" is missing; want a string\n" +
 			"f:1:11: at all[0].nam: unknown key \"nam\"; did you mean \"name\"?",
 		`{"all": [{"name": "b", "name": "c"}]}`: "f:1:24: at all[0].name: the key \"name\" is there twice; take one of them out",
