@@ -20,7 +20,7 @@ type Language interface {
 	// Owners is each name that would own an imported name, the nearest first: for
 	// the Go package example.com/site/page that name, example.com/site and
 	// example.com. The module that owns the first of them that anybody owns is
-	// what is imported.
+	// what is imported; where that is the importing module itself, nothing is.
 	Owners(name string) []string
 }
 
@@ -28,13 +28,13 @@ type Language interface {
 type Input struct {
 	Platform string // OS/ARCH, as linux/amd64: what is compiled for another is not read
 	Folder   string // of the module in its repository, by slashes; empty for the root
-	Files    []File // in no order
+	Files    []File // in no order; those of a module that stands in the folder are not among them
 }
 
 // File is a file at a commit.
 type File struct {
 	Path string // from the root of the repository, by slashes
-	Text []byte
+	Text []byte // of a link, the text that it leads to
 }
 
 // Found is what one language found. Each list is sorted by name and place, and
@@ -59,10 +59,12 @@ type Own struct {
 
 // Import is a name that the code asks for, or a path in the same repository
 // that it reaches for outside of its folder. What a module owns itself, and what
-// belongs to the language, is not among them.
+// belongs to the language, is not among them. A name may still begin with one
+// that the module owns, and a path with its folder: what is not among its files
+// may be those of a module that stands in its folder.
 type Import struct {
 	Name string `json:"name,omitempty"` // in the language's words; empty where it is a path
-	Path string `json:"path,omitempty"` // from the root of the repository
+	Path string `json:"path,omitempty"` // from the root of the repository, which is "."; the module with the nearest folder around it is what is imported
 	Test bool   `json:"test,omitempty"` // only tests ask for it
 	At   Place  `json:"at"`             // the first place in order; where it is not only for tests, the first that is none
 }

@@ -1,0 +1,127 @@
+package golang
+
+import (
+	"bytes"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"noxmesh/delivery/imports"
+)
+
+const (
+	maxSize  = 16 << 20 // of a file: generated code of several MiB is real
+	maxPath  = 4096     // of a file or an import: a longer one no Linux machine can have in its file system
+	maxDepth = 256      // folders in folders: what is looked up by folder costs their number
+)
+
+// source is what a Go file's header says.
+type source struct {
+	name    string // of its package
+	imports []line
+}
+
+// unreachable is why a path is none that is looked at.
+func unreachable(file string) (why string) {
+	switch {
+	case len(file) > maxPath:
+		return "its path is longer than 4096 bytes: no machine can check it out"
+	case strings.Count(file, "/") > maxDepth:
+		return "stands more than 256 folders deep: move it up"
+	}
+	return ""
+}
+
+// unread is why a file cannot be read as text, and in which line.
+func unread(f imports.File) (line int, why string) {
+	switch {
+	case len(f.Text) > maxSize:
+		return 0, "is larger than 16 MiB: split it"
+	case !utf8.Valid(f.Text):
+		return lineOf(f.Text, invalid(f.Text)), "is not UTF-8 here"
+	}
+	if i := bytes.IndexByte(f.Text, 0); i >= 0 {
+		return lineOf(f.Text, i), "has a NUL byte here"
+	}
+	return 0, ""
+}
+
+// invalid is where the first byte stands that is no UTF-8.
+func invalid(text []byte) (i int) {
+	for i < len(text) {
+		r, n := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		i += n
+	}
+	return i
+}
+
+// lineOf is the number of the line that a byte stands in.
+func lineOf(text []byte, offset int) int {
+	return 1 + bytes.Count(text[:min(max(offset, 0), len(text))], []byte("\n"))
+}
+
+// parseSource reads a file up to its last import. What it imports before the
+// first thing wrong is found all the same; line 0 is nothing wrong.
+func parseSource(text []byte) (s source, wrong int, why string) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "", text, parser.ImportsOnly|parser.SkipObjectResolution)
+	if err != nil {
+		wrong, why = 1, "does not parse as Go: "+err.Error()
+		if all := (scanner.ErrorList{}); errors.As(err, &all) && len(all) > 0 {
+			// The position's own line may be one that a //line comment names.
+			wrong, why = lineOf(text, all[0].Pos.Offset), "does not parse as Go: "+all[0].Msg
+		}
+	}
+	if file == nil || file.Name == nil {
+		return s, wrong, why
+	}
+	s.name = file.Name.Name
+	for _, spec := range file.Imports {
+		at := files.PositionFor(spec.Path.Pos(), false).Line
+		name, no := importPath(spec)
+		if no == "" {
+			s.imports = append(s.imports, line{name, at})
+		} else if wrong == 0 {
+			wrong, why = at, no
+		}
+	}
+	return s, wrong, why
+}
+
+// importPath is what an import names, or why that is none.
+func importPath(spec *ast.ImportSpec) (name, wrong string) {
+	name, err := strconv.Unquote(spec.Path.Value)
+	switch {
+	case err != nil:
+		return "", "its import path " + spec.Path.Value + " is no string"
+	case len(name) > maxPath:
+		return "", "its import path is longer than 4096 bytes: no machine can have such a folder"
+	case name == "" || strings.ContainsFunc(name, illegal):
+		return "", "its import path " + strconv.Quote(name) + " has a character that none may have, or none at all"
+	case relative(name):
+		return name, ""
+	case path.Clean(name) != name || name[0] == '/' || strings.HasPrefix(name, "../"):
+		return "", "its import path " + strconv.Quote(name) + " is none: write it from the module's name on, without . and .. and empty parts"
+	}
+	return name, ""
+}
+
+// illegal reports whether no import path may have a character.
+func illegal(r rune) bool {
+	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || strings.ContainsRune("!\"#$%&'()*,:;<=>?[\\]^{|}`\ufffd", r)
+}
+
+// relative reports whether an import path begins in the importing folder.
+func relative(name string) bool {
+	return name == "." || name == ".." || strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../")
+}
