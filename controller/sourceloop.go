@@ -98,19 +98,29 @@ func (c *Controller) saveSource(ctx context.Context, was, next source.Source) er
 }
 
 // judge finds out whether the newest commit comes after the one before, once it
-// has gone on its way. A forge that does not say is asked at the next look.
+// has gone on its way. A forge that does not answer is asked at the next look, and
+// so is one that this machine could not ask.
 func (c *Controller) judge(ctx context.Context, m mesh.Module, s source.Source) (source.Source, error) {
 	from, to, is := s.Unjudged()
 	if !is || s.State != source.Read {
 		return s, nil
 	}
 	d, err := c.git.Descends(ctx, git.Place{URL: m.Repository, Ref: s.Ref, Folder: m.Folder}, to, from)
-	if fault.KindOf(err) == fault.Unavailable || ctx.Err() != nil {
-		c.log.Debug("what came before a commit is not known yet", "module", m.Name, "commit", to, "error", err)
+	switch {
+	case ctx.Err() != nil:
 		return s, nil //nolint:nilerr // the next look asks again
+	case err != nil && !answered(err):
+		c.log.Warn("it is not known yet what came before a commit; the next look asks again", "module", m.Name, "commit", to, "why", err)
+		return s, nil
 	}
 	next := source.Judged(s, kindOfDescent(d))
 	return next, c.saveSource(ctx, s, next)
+}
+
+// answered reports whether the forge has answered, and what it has does not say.
+func answered(err error) bool {
+	kind := fault.KindOf(err)
+	return kind == fault.NotFound || kind == fault.Invalid || kind == fault.Denied
 }
 
 func kindOfDescent(d git.Descent) source.Kind {

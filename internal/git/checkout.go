@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -43,7 +44,7 @@ func (g *Git) Checkout(ctx context.Context, o Order, dir string) (Checked, error
 	}
 	gitDir, err := os.MkdirTemp(g.tmp, "checkout-")
 	if err != nil {
-		return Checked{}, fault.Wrap(fault.Unknown, err, "making a folder to fetch into")
+		return Checked{}, fault.Wrap(fault.Unavailable, disk.Say(err, ""), "making a folder to fetch into in %q", g.tmp)
 	}
 	defer os.RemoveAll(gitDir) //nolint:errcheck // what is left behind is removed at the next start
 	if err := g.Fetch(ctx, o.URL, o.Commit, o.Ref, gitDir); err != nil {
@@ -70,7 +71,7 @@ func emptyDir(dir string) (string, error) {
 		return "", fault.Wrap(fault.Invalid, err, "folder %q", dir)
 	}
 	if err := os.MkdirAll(abs, 0o755); err != nil {
-		return "", fault.Wrap(fault.Unknown, err, "making %q", abs)
+		return "", fault.Wrap(fault.Unavailable, disk.Say(err, ""), "making %q", abs)
 	}
 	inside, err := os.ReadDir(abs)
 	if err != nil {

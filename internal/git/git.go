@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
 )
 
@@ -68,13 +69,13 @@ func (g *Git) prepare() error {
 	// A git that a killed process has left may still write there. What stays
 	// because of that is in nobody's way, and goes at the next start.
 	if err := os.RemoveAll(g.tmp); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
-		return fault.Wrap(fault.Unknown, err, "clearing %q", g.tmp)
+		return fault.Wrap(fault.Unavailable, disk.Say(err, ""), "clearing %q", g.tmp)
 	}
 	if err := os.MkdirAll(g.tmp, 0o700); err != nil {
-		return fault.Wrap(fault.Unknown, err, "making %q", g.tmp)
+		return fault.Wrap(fault.Unavailable, disk.Say(err, ""), "making %q", g.tmp)
 	}
 	if err := os.WriteFile(g.configFile(), []byte(g.config()), 0o600); err != nil {
-		return fault.Wrap(fault.Unknown, err, "writing git's configuration")
+		return fault.Wrap(fault.Unavailable, disk.Say(err, ""), "writing git's configuration to %q", g.configFile())
 	}
 	return nil
 }

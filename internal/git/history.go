@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -39,7 +40,7 @@ func (g *Git) Descends(ctx context.Context, p Place, commit, from string) (Desce
 	}
 	dir, err := os.MkdirTemp(g.tmp, "history-")
 	if err != nil {
-		return "", fault.Wrap(fault.Unknown, err, "making a folder to fetch into")
+		return "", fault.Wrap(fault.Unavailable, disk.Say(err, ""), "making a folder to fetch into in %q", g.tmp)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left behind is removed at the next start
 	if err := g.initBare(ctx, commit, dir); err != nil {

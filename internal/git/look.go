@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 
+	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
 	"noxmesh/manifest"
 )
@@ -54,7 +55,7 @@ func (g *Git) look(ctx context.Context, p Place, known string) (Found, error) {
 	}
 	dir, err := os.MkdirTemp(g.tmp, "look-")
 	if err != nil {
-		return Found{}, fault.Wrap(fault.Unknown, err, "making a folder to fetch into")
+		return Found{}, fault.Wrap(fault.Unavailable, disk.Say(err, ""), "making a folder to fetch into in %q", g.tmp)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left behind is removed at the next start
 	if err := g.Fetch(ctx, p.URL, head.Commit, head.Ref, dir); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -176,7 +177,7 @@ func (g *Git) initBare(ctx context.Context, commit, dir string) error {
 		format = "sha256"
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fault.Wrap(fault.Unknown, err, "making %q", dir)
+		return fault.Wrap(fault.Unavailable, disk.Say(err, ""), "making %q", dir)
 	}
 	args := []string{"init", "--quiet", "--bare", "--template=", "--initial-branch=none", "--object-format=" + format, "--", dir}
 	if _, err := g.run(ctx, call{protocol: local, args: args}); err != nil {
