@@ -40,12 +40,13 @@ func (s state) keep(k kept) error {
 
 // drop forgets an answer: its receipt has come.
 func (s state) drop(request string) error {
-	return effect.Do("builder.answer.drop", func() error {
-		if err := remove(s.answerPath(request) + ".json"); err != nil {
+	path := s.answerPath(request)
+	return stays(path+".json", effect.Do("builder.answer.drop", func() error {
+		if err := remove(path + ".json"); err != nil {
 			return err
 		}
-		return remove(s.answerPath(request) + ".log")
-	})
+		return remove(path + ".log")
+	}))
 }
 
 func (s state) answerPath(request string) string { return filepath.Join(s.answers(), request) }
@@ -65,9 +66,10 @@ func (s state) waiting() ([]string, error) {
 		if id := strings.TrimSuffix(strings.TrimSuffix(e.Name(), ".json"), ".log"); slices.Contains(ids, id) {
 			continue
 		}
-		err := effect.Do("builder.answer.sweep", func() error { return remove(filepath.Join(s.answers(), e.Name())) })
+		path := filepath.Join(s.answers(), e.Name())
+		err := effect.Do("builder.answer.sweep", func() error { return remove(path) })
 		if err != nil {
-			return nil, err
+			return nil, stays(path, err)
 		}
 	}
 	return ids, nil

@@ -12,6 +12,7 @@ import (
 	"noxmesh/archive"
 	"noxmesh/delivery/build"
 	"noxmesh/document"
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci"
@@ -121,7 +122,7 @@ func (o *order) packOne(ctx context.Context, name, path string) error {
 		return nil
 	})
 	if err != nil {
-		return err
+		return fault.Add(disk.Say(err, body), "pack the artifact %q", name)
 	}
 	return o.keepArchive(name, a.Index, blob{name + ".tar.zst", oci.MediaArchive, a.Blob, a.Size, body})
 }

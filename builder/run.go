@@ -109,5 +109,5 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 
 // close leaves no build behind.
 func (w *workshop) close() error {
-	return effect.Do("builder.workshop.close", func() error { return removeAll(w.dir) })
+	return stays(w.dir, effect.Do("builder.workshop.close", func() error { return removeAll(w.dir) }))
 }

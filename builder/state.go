@@ -82,21 +82,26 @@ func (s state) sweep() error {
 		return fault.Wrap(fault.Broken, err, "sweep the state folder")
 	}
 	for _, path := range left {
-		if err := effect.Do("builder.state.sweep", func() error { return remove(path) }); err != nil {
-			return err
+		err := effect.Do("builder.state.sweep", func() error { return remove(path) })
+		if err != nil {
+			return stays(path, err)
 		}
 	}
 	return nil
 }
 
-// remove removes a file that may have been removed before.
+// remove removes a file that may have been removed before, for good.
 func remove(path string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fault.Wrap(fault.Unavailable, disk.Why(err, path), "remove %q", path)
+		return err
 	}
-	dir := filepath.Dir(path)
-	if err := disk.Place(dir).Sync(); err != nil {
-		return fault.Wrap(fault.Unavailable, disk.Why(err, dir), "write to %q", dir)
+	return disk.Place(filepath.Dir(path)).Sync()
+}
+
+// stays says of what could not be removed that it is still there, and why.
+func stays(path string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fault.Wrap(fault.Unavailable, disk.Why(err, path), "remove %q", path)
 }

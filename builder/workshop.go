@@ -1,6 +1,7 @@
 package builder
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -48,7 +50,11 @@ func openWorkshop(chosen, state string, as *syscall.Credential) (*workshop, erro
 			return nil, fault.Wrap(fault.Unavailable, err, "open %q for the sandbox's user", state)
 		}
 	}
-	return w, effect.Do("builder.workshop.open", w.open)
+	err := effect.Do("builder.workshop.open", w.open)
+	if err != nil {
+		return nil, fault.Wrap(cmp.Or(fault.KindOf(err), fault.Unavailable), disk.Say(err, w.dir), "make the workshop %q", w.dir)
+	}
+	return w, nil
 }
 
 // through is the mode of a folder that the sandbox's user must go through.
@@ -61,25 +67,25 @@ func (w *workshop) through() fs.FileMode {
 
 func (w *workshop) open() error {
 	if err := os.MkdirAll(filepath.Dir(w.dir), 0o755); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+		return err
 	}
 	if err := os.Mkdir(w.dir, w.through()); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+		return err
 	}
 	info, err := os.Lstat(w.dir)
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+		return err
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !info.IsDir() || !ok || int(owner.Uid) != os.Geteuid() {
 		return fault.New(fault.Denied, "%q is not a folder of this user", w.dir).With("remove it, or choose another with --workshop")
 	}
 	if err := os.Chmod(w.dir, w.through()); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+		return err
 	}
 	all, err := os.ReadDir(w.dir)
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "empty the workshop")
+		return err
 	}
 	for _, e := range all {
 		if err := removeAll(filepath.Join(w.dir, e.Name())); err != nil {
@@ -87,7 +93,7 @@ func (w *workshop) open() error {
 		}
 	}
 	if err := os.WriteFile(filepath.Join(w.dir, ofFile), []byte(w.state), 0o600); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+		return err
 	}
 	if err := w.writeEtc(); err != nil {
 		return err
@@ -136,19 +142,19 @@ func (w *workshop) writeEtc() error {
 		"nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 	}
 	if err := os.Mkdir(w.etc(), 0o755); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+		return err
 	}
 	for name, text := range files {
 		path := filepath.Join(w.etc(), name)
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return fault.Wrap(fault.Unavailable, err, "make the workshop")
+			return err
 		}
 		if err := os.Chmod(path, 0o644); err != nil {
-			return fault.Wrap(fault.Unavailable, err, "make the workshop")
+			return err
 		}
 	}
 	if err := os.Chmod(w.etc(), 0o755); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "make the workshop")
+		return err
 	}
 	return nil
 }
@@ -175,7 +181,7 @@ func (w *workshop) fresh(name string) (*bench, error) {
 		return os.Chmod(b.dir, w.through())
 	})
 	if err != nil {
-		return nil, fault.Wrap(fault.Unavailable, err, "make a bench for %q", name)
+		return nil, fault.Wrap(fault.Unavailable, disk.Say(err, b.dir), "make a bench for %q", name)
 	}
 	return b, nil
 }
@@ -185,7 +191,7 @@ func (b *bench) packed() string { return filepath.Join(b.dir, "packed") }
 
 // clear removes the bench. What stays behind is removed at the next start.
 func (b *bench) clear() error {
-	return effect.Do("builder.workshop.clear", func() error { return removeAll(b.dir) })
+	return stays(b.dir, effect.Do("builder.workshop.clear", func() error { return removeAll(b.dir) }))
 }
 
 // handOver gives the tree to the sandbox's user, with modes and times that do
@@ -201,7 +207,7 @@ func (b *bench) handOver() error {
 		})
 	})
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "hand the tree to the sandbox")
+		return fault.Wrap(fault.Unavailable, disk.Say(err, b.dir), "hand the tree %q to the sandbox", b.tree())
 	}
 	return nil
 }
@@ -249,10 +255,7 @@ func removeAll(path string) error {
 		return err
 	})
 	if open != nil && !errors.Is(open, fs.ErrNotExist) {
-		return fault.Wrap(fault.Unavailable, open, "remove %q", path)
+		return open
 	}
-	if err := os.RemoveAll(path); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "remove %q", path)
-	}
-	return nil
+	return os.RemoveAll(path)
 }

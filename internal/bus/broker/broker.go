@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"log/slog"
@@ -94,7 +95,7 @@ func Start(c Config) (*Broker, error) {
 	err = effect.Do("broker.server.start", b.start)
 	if err != nil {
 		b.stop()
-		return nil, err
+		return nil, fault.Wrap(cmp.Or(fault.KindOf(err), fault.Unavailable), err, "start the broker at %q", c.Listen)
 	}
 	return b, nil
 }
@@ -109,11 +110,11 @@ func (b *Broker) start() error {
 		}
 		select {
 		case why := <-fatal:
-			return fault.New(fault.Unavailable, "start the broker on %q: %s", b.config.Listen, why)
+			return fault.New(fault.Unavailable, "%s", why)
 		default:
 		}
 	}
-	return fault.New(fault.Unavailable, "start the broker on %q: not ready within %s", b.config.Listen, startLimit)
+	return fault.New(fault.Unavailable, "not ready within %s", startLimit)
 }
 
 // options are everything that is open, and everything that is not.
@@ -156,18 +157,22 @@ func (b *Broker) Revoke(side link.Side, public string) error {
 	if err := b.note(side, public); err != nil {
 		return err
 	}
-	return effect.Do("broker.user.revoke", func() error {
+	err := effect.Do("broker.user.revoke", func() error {
 		claims, err := b.store(side)
 		if err != nil {
 			return err
 		}
 		account, err := b.server.LookupAccount(claims.Subject)
 		if err != nil {
-			return fault.Wrap(fault.Broken, err, "revoke a broker user")
+			return err
 		}
 		b.server.UpdateAccountClaims(account, claims)
 		return nil
 	})
+	if err != nil {
+		return fault.Wrap(fault.Broken, err, "revoke the broker user %q", public)
+	}
+	return nil
 }
 
 // InProcess is the controller's own connection: the mesh's one user, with a key

@@ -13,6 +13,7 @@ import (
 	"github.com/distribution/distribution/v3/registry/handlers"
 	"github.com/sirupsen/logrus"
 
+	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci"
@@ -52,7 +53,7 @@ func New(cfg Config) (*Registry, error) {
 		cfg.MaxBlob = 4 << 30
 	}
 	if err := prepare(cfg.Dir); err != nil {
-		return nil, fault.Wrap(fault.Unavailable, err, "making the registry's folder %q", cfg.Dir)
+		return nil, fault.Wrap(fault.Unavailable, disk.Say(err, cfg.Dir), "making the registry's folder %q", cfg.Dir)
 	}
 	register()
 	logrus.SetOutput(io.Discard) // it logs each 404; what matters comes back as an answer
