@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"os"
 
 	"noxmesh/host/keep"
 	"noxmesh/host/resource"
@@ -22,10 +21,10 @@ func Apply(ctx context.Context, cfg Config, file, blobs string) (_ report.Report
 		return report.Report{}, err
 	}
 	if blobs != "" {
-		if s.blobs.root, err = os.OpenRoot(blobs); err != nil {
-			return report.Report{}, fault.Wrap(fault.NotFound, err, "open the folder of blobs %q", blobs)
+		if s.blobs, err = openFolder(blobs); err != nil {
+			return report.Report{}, err
 		}
-		defer func() { err = errors.Join(err, s.blobs.root.Close()) }()
+		defer func() { err = errors.Join(err, s.blobs.Close()) }()
 	}
 	n, err := open(cfg)
 	if err != nil {

@@ -159,9 +159,9 @@ func (s *scene) declared(file, blobs string) (aim, where) {
 	must(s.b, err)
 	tuple, err := d.Tuple()
 	must(s.b, err)
-	root, err := os.OpenRoot(blobs)
+	from, err := openFolder(blobs)
 	must(s.b, err)
-	return aim{d, tuple}, where{d.Where, folder{root}}
+	return aim{d, tuple}, where{d.Where, from}
 }
 
 // settled makes every machine what it should be, before anything is measured.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 
 	"noxmesh/archive"
 	"noxmesh/declaration"
@@ -23,8 +24,10 @@ type script struct {
 	digest  document.Digest // of the file's bytes
 	aim     aim
 	digests []document.Digest // of the resources, where they are known
-	where   *declaration.Where
 	blobs   folder
+
+	mu    sync.Mutex // guards what follows
+	where *declaration.Where
 }
 
 // readScript is the declaration in this file. Nothing on the machine is touched
@@ -59,7 +62,7 @@ func planOf(root string) (_ keep.Plan, err error) {
 	return f.Plan()
 }
 
-// read reads the whole declaration.
+// read reads the whole declaration. Where others are about, s.mu is held.
 func (s *script) read() error {
 	d, b, err := readDeclaration(s.file)
 	if err != nil {
@@ -91,6 +94,8 @@ func (s *script) keep(n *node) {
 
 // source is where the bytes are, which is asked for only when some are missing.
 func (s *script) source() (where, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.where == nil {
 		if err := s.read(); err != nil {
 			return where{}, err
@@ -99,9 +104,16 @@ func (s *script) source() (where, error) {
 	return where{*s.where, s.blobs}, nil
 }
 
+// whole reports whether it is known where the bytes are.
+func (s *script) whole() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.where != nil
+}
+
 // Body writes a file's bytes. A folder finds them by their digest alone.
 func (s *script) Body(ctx context.Context, digest document.Digest, size int64, w io.Writer) error {
-	if s.where == nil && s.blobs.root != nil {
+	if s.blobs.root != nil && !s.whole() {
 		err := s.blobs.Pull(ctx, Blob{Digest: digest, Size: size}, w)
 		if fault.KindOf(err) != fault.NotFound {
 			return err

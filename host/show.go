@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
 	"noxmesh/declaration"
@@ -19,17 +20,16 @@ func showApply(r report.Report, t *term.Term) int {
 		}
 		return ended(r)
 	}
+	var lines strings.Builder // as one: a first apply has thousands
 	counts := map[report.State]int{}
 	for _, res := range r.Resources {
 		counts[res.State]++
 		if res.State == report.StateOK {
 			continue
 		}
-		if err := showResource(res, t); err != nil {
-			return t.Fail(err)
-		}
+		lines.WriteString(lineOf(res))
 	}
-	err := t.Printf("%s: %d as declared, %d changed, %d removed, %d failed, %d blocked, %d waiting\n", r.Outcome,
+	err := t.Printf("%s%s: %d as declared, %d changed, %d removed, %d failed, %d blocked, %d waiting\n", lines.String(), r.Outcome,
 		counts[report.StateOK], counts[report.StateChanged], counts[report.StateRemoved],
 		counts[report.StateFailed], counts[report.StateBlocked], counts[report.StateWaiting])
 	if err != nil {
@@ -38,7 +38,7 @@ func showApply(r report.Report, t *term.Term) int {
 	return ended(r)
 }
 
-func showResource(r report.Resource, t *term.Term) error {
+func lineOf(r report.Resource) string {
 	says := r.Error
 	switch {
 	case says != "":
@@ -52,7 +52,7 @@ func showResource(r report.Resource, t *term.Term) error {
 	if r.Fixed {
 		says += " (drift, put back)"
 	}
-	return t.Printf("%-8s %s  %s\n", r.State, term.Clean(r.ID), term.Clean(says))
+	return fmt.Sprintf("%-8s %s  %s\n", r.State, term.Clean(r.ID), term.Clean(says))
 }
 
 func showVersion(version string, t *term.Term) int {

@@ -191,11 +191,7 @@ func (p *pass) stageArchive(ctx context.Context, it *item) error {
 	}
 	want := func(e archive.Entry) bool { return wanted[e.Path] != nil }
 	return it.blob.Extract(ctx, want, func(e archive.Entry, body io.Reader) error {
-		err := p.stageFile(wanted[e.Path], func(to io.Writer) error {
-			_, err := io.Copy(to, body)
-			return err
-		})
-		if err != nil {
+		if err := p.stageEntry(wanted[e.Path], body); err != nil {
 			return fault.Add(err, "entry %q", e.Path)
 		}
 		return nil

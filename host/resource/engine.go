@@ -24,7 +24,7 @@ type Engine struct {
 	sys     *system.Root
 	keep    Keep
 	record  keep.Record
-	eyes    [readers]eye
+	eyes    [eyes]eye
 	known   []declaration.Resource // of the last pass
 	digests []document.Digest      // of those
 	indexes map[document.Digest]index
@@ -166,14 +166,17 @@ func (e *Engine) learn(resources []declaration.Resource) error {
 	for i, r := range e.known {
 		old[r.ID] = i
 	}
-	digests := make([]document.Digest, len(resources))
-	for i, r := range resources {
+	digests, errs := make([]document.Digest, len(resources)), make([]error, len(resources))
+	e.abreast(len(resources), func(i int, _ *eye) {
+		r := resources[i]
 		if n, ok := old[r.ID]; ok && same(r, e.known[n]) {
 			digests[i] = e.digests[n]
-			continue
+		} else {
+			digests[i], errs[i] = r.ContentDigest()
 		}
-		var err error
-		if digests[i], err = r.ContentDigest(); err != nil {
+	})
+	for _, err := range errs {
+		if err != nil {
 			return err
 		}
 	}

@@ -101,13 +101,13 @@ func modeText(m fs.FileMode) string {
 }
 
 // stageFile writes a file beside its place, with the bytes that fill writes.
-func stageFile(pl place, want keep.Thing, fill func(io.Writer) error) error {
+func stageFile(pl place, want keep.Thing, e *eye, fill func(io.Writer) error) error {
 	return anew(pl, func() error {
-		return effect.Do("resource.file.stage", func() error { return writeFile(pl, want, fill) })
+		return effect.Do("resource.file.stage", func() error { return writeFile(pl, want, e, fill) })
 	})
 }
 
-func writeFile(pl place, want keep.Thing, fill func(io.Writer) error) (err error) {
+func writeFile(pl place, want keep.Thing, e *eye, fill func(io.Writer) error) (err error) {
 	file, err := pl.dir.Create(pl.temp())
 	if err != nil {
 		return err
@@ -117,21 +117,24 @@ func writeFile(pl place, want keep.Thing, fill func(io.Writer) error) (err error
 			err = e
 		}
 	}()
-	s := sink{to: file, left: want.Size, hash: sha256.New()}
+	e.hash.Reset()
+	s := sink{to: file, left: want.Size, eye: e}
 	if err := fill(&s); err != nil {
 		return s.whose(err)
 	}
-	if got := document.FromHash(s.hash.Sum(nil)); s.left != 0 || got != want.Digest {
-		return fault.New(fault.Invalid, "the bytes that came have the digest %s, declared is %s", got.Short(), want.Digest.Short())
+	e.sum = e.hash.Sum(e.sum[:0])
+	if s.left != 0 || !e.has(want.Digest) {
+		return fault.New(fault.Invalid, "the bytes that came have the digest %s, declared is %s", document.FromHash(e.sum).Short(), want.Digest.Short())
 	}
 	return file.Chmod(want.Mode)
 }
 
-// sink takes exactly the bytes of one file, and knows whether it was itself that failed.
+// sink takes exactly the bytes of one file, and knows whether it was itself that
+// failed. It copies through the buffer of the eye that it writes for.
 type sink struct {
 	to   io.Writer
 	left int64
-	hash hash.Hash
+	eye  *eye
 	err  error
 }
 
@@ -140,10 +143,43 @@ func (s *sink) Write(b []byte) (int, error) {
 		return 0, fault.New(fault.Invalid, "more bytes came than were declared")
 	}
 	n, err := s.to.Write(b)
-	s.hash.Write(b[:n])
+	s.eye.hash.Write(b[:n])
 	s.left -= int64(n)
 	s.err = err
 	return n, err
+}
+
+// ReadFrom takes all of r, so that nobody makes a buffer for one file.
+func (s *sink) ReadFrom(r io.Reader) (int64, error) {
+	var all int64
+	for {
+		n, err := r.Read(s.eye.buffer)
+		if n > 0 {
+			wrote, failed := s.Write(s.eye.buffer[:n])
+			all += int64(wrote)
+			if failed != nil {
+				return all, failed
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
+			return all, err
+		}
+	}
+}
+
+// WriteString is Write.
+func (s *sink) WriteString(text string) (int, error) {
+	done := 0
+	for done < len(text) {
+		n, err := s.Write(s.eye.buffer[:copy(s.eye.buffer, text[done:])])
+		if done += n; err != nil {
+			return done, err
+		}
+	}
+	return done, nil
 }
 
 // whose says of a failure without a kind whether it was this machine's.

@@ -1,19 +1,9 @@
 package resource
 
 import (
-	"runtime"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
-
 	"noxmesh/host/keep"
 	"noxmesh/internal/fault"
 	"noxmesh/report"
-)
-
-const (
-	readers   = 2   // read side by side: the disk and a core are kept busy, and the machine is left to its work
-	batchSize = 512 // things that are looked at before what was seen of them is judged
 )
 
 // sight is one thing that is being looked at.
@@ -110,27 +100,7 @@ func (p *pass) stands(w *work, pl place) error {
 
 // finish looks at what the batch holds, and judges it in its order.
 func (s *sights) finish() {
-	var next atomic.Int64
-	look := func(e *eye) {
-		const stretch = 16
-		for {
-			to := int(next.Add(stretch))
-			for i := to - stretch; i < min(to, len(s.batch)); i++ {
-				s.batch[i].look(e)
-			}
-			if to >= len(s.batch) {
-				return
-			}
-		}
-	}
-	var group errgroup.Group
-	if len(s.batch) > 32 {
-		for i := 1; i < min(readers, runtime.GOMAXPROCS(0)); i++ {
-			group.Go(func() error { look(&s.eyes[i]); return nil })
-		}
-	}
-	look(&s.eyes[0])
-	_ = group.Wait() // nobody returns one
+	s.abreast(len(s.batch), func(i int, e *eye) { s.batch[i].look(e) })
 	for i := range s.batch {
 		if b := &s.batch[i]; b.err != nil && !b.it.settled() {
 			b.it.broken(s.doing, b.w.want.Path, b.err)

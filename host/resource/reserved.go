@@ -15,9 +15,10 @@ import (
 func Refuse(sys *system.Root, body declaration.Body) error {
 	sys.Forget()
 	defer sys.Forget()
-	seen := map[string]string{}
+	seen := make(map[string]string, len(body.Resources))
+	found := ways{sys: sys, known: map[string]string{}}
 	for _, r := range body.Resources {
-		if err := refusePath(sys, r); err != nil {
+		if err := found.refuse(r); err != nil {
 			return err
 		}
 		if other, ok := seen[r.Path]; ok {
@@ -28,7 +29,7 @@ func Refuse(sys *system.Root, body declaration.Body) error {
 	return nil
 }
 
-func refusePath(sys *system.Root, r declaration.Resource) error {
+func (f ways) refuse(r declaration.Resource) error {
 	if !path.IsAbs(r.Path) || path.Clean(r.Path) != r.Path || strings.ContainsRune(r.Path, 0) {
 		return fault.New(fault.Denied, "resource %q: %q is not an absolute, clean path", r.ID, r.Path)
 	}
@@ -38,7 +39,7 @@ func refusePath(sys *system.Root, r declaration.Resource) error {
 	if r.Type != declaration.Directory && r.Type != declaration.Archive && declaration.CoversReserved(r.Path) {
 		return fault.New(fault.Denied, "resource %q: what is the host's own lies below %q", r.ID, r.Path)
 	}
-	real, err := realPath(sys, r.Path)
+	real, err := f.real(r.Path)
 	if err != nil {
 		return fault.Wrap(fault.Denied, system.Cause(err), "resource %q", r.ID)
 	}
@@ -48,19 +49,34 @@ func refusePath(sys *system.Root, r declaration.Resource) error {
 	return nil
 }
 
-// realPath is p without the links that stand on the way to it, as far as the way exists.
-func realPath(sys *system.Root, p string) (string, error) {
-	rest := path.Base(p)
-	for dir := path.Dir(p); ; dir = path.Dir(dir) {
-		d, err := sys.Dir(dir)
-		switch {
-		case err == nil:
-			return path.Join(d.Path(), rest), nil
-		case fault.KindOf(err) == fault.Denied:
-			return "", err
-		case dir == "/":
+// ways is where directories truly are, each looked up once.
+type ways struct {
+	sys   *system.Root
+	known map[string]string
+}
+
+// real is p without the links that stand on the way to it, as far as the way exists.
+func (f ways) real(p string) (string, error) {
+	dir := parent(p)
+	way, ok := f.known[dir]
+	if !ok {
+		var err error
+		if way, err = f.way(dir); err != nil {
 			return "", err
 		}
-		rest = path.Join(path.Base(dir), rest)
+		f.known[dir] = way
 	}
+	return path.Join(way, path.Base(p)), nil
+}
+
+// way is where a directory is, or would be where there is none yet.
+func (f ways) way(dir string) (string, error) {
+	d, err := f.sys.Dir(dir)
+	switch {
+	case err == nil:
+		return d.Path(), nil
+	case fault.KindOf(err) == fault.Denied, dir == "/":
+		return "", err
+	}
+	return f.real(dir)
 }

@@ -10,10 +10,11 @@ import (
 )
 
 // Source gives the bytes that a declaration names. What it gives is not
-// believed before its digest. It is asked by one goroutine at a time. One that
-// does not answer is fault.Unavailable: then the resource waits and has not failed.
+// believed before its digest. One that does not answer is fault.Unavailable: then
+// the resource waits and has not failed.
 type Source interface {
-	// Body writes the bytes of a file to w; an error of w ends it.
+	// Body writes the bytes of a file to w; an error of w ends it. It is asked for
+	// several side by side, and all else for one at a time.
 	Body(ctx context.Context, digest document.Digest, size int64, w io.Writer) error
 	// Index is an archive's index, compressed, by the digest of the plain one.
 	Index(ctx context.Context, digest document.Digest) ([]byte, error)

@@ -29,11 +29,11 @@ func (p *pass) wave(ctx context.Context, items []*item) {
 	p.intend(differing)
 	p.each(differing, p.makeDirectories)
 	p.sys.Forget()
-	p.each(differing, func(it *item) { p.stage(ctx, it) })
+	p.stageAll(ctx, differing)
 	if slices.ContainsFunc(differing, (*item).staged) {
 		p.sync(differing)
 	}
-	p.each(differing, p.commit)
+	p.commitAll(differing)
 	p.sys.Forget()
 	p.readBack(differing)
 }
@@ -145,7 +145,39 @@ func (p *pass) settleParents(of string) {
 	}
 }
 
-// stage writes what differs beside its place.
+// stageAll writes what differs beside its place: files side by side.
+func (p *pass) stageAll(ctx context.Context, items []*item) {
+	files := p.files(items, (*work).toStage)
+	for _, it := range files {
+		it.works[0].staged = true // or perhaps, and then it is taken back
+	}
+	j := jobs{pass: p, do: func(s *sight, e *eye) {
+		want := s.w.want
+		s.err = stageFile(s.pl, want, e, func(to io.Writer) error { return p.source.Body(ctx, want.Digest, want.Size, to) })
+	}, failed: func(s *sight) {
+		s.it.unwritten(s.err)
+		p.unstage(s.it)
+	}}
+	j.everything(files)
+	p.each(items, func(it *item) {
+		if it.res.Type != declaration.File {
+			p.stage(ctx, it)
+		}
+	})
+}
+
+// files is the items that are a file, with which something is to be done.
+func (p *pass) files(items []*item, pick func(*work) bool) []*item {
+	var files []*item
+	p.each(items, func(it *item) {
+		if it.res.Type == declaration.File && pick(it.works[0]) {
+			files = append(files, it)
+		}
+	})
+	return files
+}
+
+// stage writes what differs of an item that is no file.
 func (p *pass) stage(ctx context.Context, it *item) {
 	for _, w := range it.works {
 		if w.want.Kind != keep.Link || !w.toStage() {
@@ -157,17 +189,10 @@ func (p *pass) stage(ctx context.Context, it *item) {
 			return
 		}
 	}
-	var err error
-	switch it.res.Type {
-	case declaration.Archive:
-		err = p.stageArchive(ctx, it)
-	case declaration.File:
-		if it.works[0].toStage() {
-			err = p.stageBody(ctx, it.works[0])
-		}
-	case declaration.Directory, declaration.Link:
+	if it.res.Type != declaration.Archive {
+		return
 	}
-	if err != nil {
+	if err := p.stageArchive(ctx, it); err != nil {
 		it.unwritten(err)
 		p.unstage(it)
 	}
@@ -191,17 +216,17 @@ func (p *pass) stageLink(w *work) error {
 	return stageLink(pl, w.want)
 }
 
-func (p *pass) stageBody(ctx context.Context, w *work) error {
-	return p.stageFile(w, func(to io.Writer) error { return p.source.Body(ctx, w.want.Digest, w.want.Size, to) })
-}
-
-func (p *pass) stageFile(w *work, fill func(io.Writer) error) error {
+// stageEntry writes one file of an archive.
+func (p *pass) stageEntry(w *work, body io.Reader) error {
 	pl, err := at(p.sys, w.want.Path)
 	if err != nil {
 		return err
 	}
 	w.staged = true
-	return stageFile(pl, w.want, fill)
+	return stageFile(pl, w.want, &p.eyes[0], func(to io.Writer) error {
+		_, err := io.Copy(to, body)
+		return err
+	})
 }
 
 // unstage takes back what an item has staged: of an item, all is committed or nothing.
@@ -217,18 +242,43 @@ func (p *pass) unstage(it *item) {
 	}
 }
 
-// commit makes what was staged real.
+// commitAll makes what was staged real: side by side what takes the place of
+// nothing or of a file.
+func (p *pass) commitAll(items []*item) {
+	plain := func(w *work) bool { return w.staged && w.found.kind != keep.Directory }
+	files := p.files(items, plain)
+	for _, it := range files {
+		p.wrote, it.works[0].wrote = true, true
+	}
+	j := jobs{pass: p, do: func(s *sight, _ *eye) {
+		if s.err = commit(s.pl, s.w.found); s.err == nil {
+			s.w.staged = false
+		}
+	}, failed: func(s *sight) { p.uncommitted(s.it, s.w, s.err) }}
+	j.everything(files)
+	p.each(items, func(it *item) {
+		if it.res.Type != declaration.File || !it.works[0].wrote {
+			p.commit(it)
+		}
+	})
+}
+
+// commit is that of one item, thing by thing.
 func (p *pass) commit(it *item) {
 	for _, w := range it.works {
 		if w.found.same || w.want.Kind == keep.Directory {
 			continue
 		}
 		if err := p.commitThing(w); err != nil {
-			it.broken("replace", w.want.Path, err)
-			p.unstage(it)
+			p.uncommitted(it, w, err)
 			return
 		}
 	}
+}
+
+func (p *pass) uncommitted(it *item, w *work, err error) {
+	it.broken("replace", w.want.Path, err)
+	p.unstage(it)
 }
 
 func (p *pass) commitThing(w *work) error {

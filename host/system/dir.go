@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"noxmesh/internal/fault"
 )
 
 // closed is the descriptor of a directory that was let go of. Nothing can be
@@ -105,67 +103,6 @@ func (d *Dir) Readlink(name string) (string, error) {
 			return string(b[:n]), nil
 		}
 	}
-}
-
-// Reader is a file that is being read.
-type Reader struct{ fd int }
-
-// Read opens the regular file that info was seen of. Anything else that has
-// taken its place in the meantime is refused, and so is the file with another size.
-func (d *Dir) Read(name string, info Info) (Reader, error) {
-	fd, now, err := d.seen(name, info, "read")
-	if err == nil && (!now.Mode.IsRegular() || now.Size != info.Size) {
-		_ = unix.Close(fd) // only read
-		err = fault.New(fault.Conflict, "%q changed while it was being read", path.Join(d.path, name))
-	}
-	return Reader{fd}, err
-}
-
-// seen opens the very thing that info was seen of.
-func (d *Dir) seen(name string, info Info, doing string) (int, Info, error) {
-	if err := d.single("open", name); err != nil {
-		return closed, Info{}, err
-	}
-	fd, err := openat(d.fd, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
-	if err == unix.ELOOP { //nolint:errorlint // of this very call: a link has come in between
-		return closed, Info{}, fault.New(fault.Conflict, "%q changed while it was being %s", path.Join(d.path, name), doing)
-	}
-	if err != nil {
-		return closed, Info{}, d.failed("open", name, err)
-	}
-	now, err := statOf(fd)
-	if err == nil && (!now.Same(info) || now.Mode.Type() != info.Mode.Type()) {
-		err = fault.New(fault.Conflict, "%q changed while it was being %s", path.Join(d.path, name), doing)
-	}
-	if err != nil {
-		_ = unix.Close(fd) // only read
-		return closed, Info{}, err
-	}
-	return fd, now, nil
-}
-
-// Read reads the next bytes.
-func (r Reader) Read(b []byte) (int, error) {
-	for {
-		n, err := unix.Read(r.fd, b)
-		switch {
-		case err == unix.EINTR:
-		case err != nil:
-			return 0, &fs.PathError{Op: "read", Err: err}
-		case n == 0 && len(b) > 0:
-			return 0, io.EOF
-		default:
-			return n, nil
-		}
-	}
-}
-
-// Close ends the reading.
-func (r Reader) Close() error { return unix.Close(r.fd) }
-
-// Create makes a new file that only its owner may use; there must be nothing at this name.
-func (d *Dir) Create(name string) (*os.File, error) {
-	return d.Open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL)
 }
 
 // Open opens a file, with the flags of os.OpenFile. What it makes only its owner may use.
