@@ -3,9 +3,12 @@
 package host
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"noxmesh/host/keep"
 	"noxmesh/internal/invariant"
@@ -38,6 +41,15 @@ func (m machine) images() images {
 	}
 	state := m.disks[1].Image()
 	return images{m.disks[0].Image(), state}
+}
+
+// sync makes what was done by hand outlive the cut.
+func (m machine) sync(t testing.TB) {
+	t.Helper()
+	dir, err := os.Open(m.root)
+	must(t, err)
+	defer dir.Close()
+	must(t, unix.Syncfs(int(dir.Fd())))
 }
 
 // outage is one power cut: what had been applied before, what was being applied, and where.
@@ -77,11 +89,12 @@ func plannedCuts(t *testing.T) (cuts []outage) {
 	tree := m.disks[0].Image()
 	froms := map[power.Log]images{power.Written: {tree: tree}, power.Lost: {tree, blank}}
 	first := bundle{}
-	for _, then := range []bundle{before, after} {
+	for _, then := range []bundle{before, before, after} {
 		passed := ""
 		next := map[power.Log]images{}
 		for log, from := range froms {
 			m := from.mount(t)
+			drift(t, m.root, []bundle{first, then})
 			file := filepath.Join(t.TempDir(), "effects")
 			if code, _, said := then.apply(t, m.root, "MESH_EFFECTS="+file); code != 0 {
 				t.Fatalf("exit %d: %s", code, said)
@@ -96,13 +109,15 @@ func plannedCuts(t *testing.T) (cuts []outage) {
 		for _, c := range power.Cuts(passed) {
 			cuts = append(cuts, outage{froms[c.Log], first, then, c})
 		}
-		froms, first = next, before
+		froms, first = next, then
 	}
 	return cuts
 }
 
 func (c outage) happens(t *testing.T) {
 	m := c.from.mount(t)
+	drift(t, m.root, []bundle{c.first, c.then})
+	m.sync(t)
 	_, killed, said := c.then.apply(t, m.root, m.disks.Env(c.Cut)...)
 	if killed == (c.Point == power.End) {
 		t.Fatalf("killed: %v: %s", killed, said)
@@ -133,6 +148,9 @@ func (c outage) oldOrNew(t *testing.T, root string) {
 	for p, what := range c.first.things {
 		was[p] = what
 	}
+	if c.first.file == c.then.file {
+		maps.Copy(was, byHand)
+	}
 	paths := map[string]bool{}
 	for p := range was {
 		paths[p] = true
@@ -160,7 +178,7 @@ func (c outage) recordFollows(t *testing.T, root string) {
 	n, err := observe.Node(root)
 	must(t, err)
 	for i, thing := range n.Things {
-		n.Things[i].Touched = thing.Found == "" && c.then.things[thing.Path] == ""
+		n.Things[i].Touched = thing.Found == "" && c.then.things[thing.Path] == "" || c.first.file == c.then.file && touched(root, thing.Path)
 	}
 	foreign := filepath.Join(root, "opt/site/foreign")
 	n.Foreign = []invariant.Foreign{{Path: "/opt/site/foreign", Put: "foreign", Found: describe(foreign)}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime/debug"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -22,6 +23,7 @@ type Rim struct {
 	Listen func(push func([]byte)) error // hands on each declaration that is pushed; called once, before anything is said
 	Depots Depots
 	Random func(n int64) int64 // spreads what is waited for, from 0 to below n; nil for the system's
+	Rest   func()              // gives back what much work has taken, when the next is far; nil where nobody else wants it
 }
 
 // Run keeps this node until ctx ends: it applies what it accepted, hears what is
@@ -43,7 +45,7 @@ func Run(ctx context.Context, cfg Config) error {
 		listen := func(push func([]byte)) error {
 			return conn.Subscribe(subject, func(msg bus.Message) { push(msg.Data) })
 		}
-		return Rim{Link: conn, Listen: listen, Depots: &registries{joined: m.joined}}, conn.Close, nil
+		return Rim{Link: conn, Listen: listen, Depots: &registries{joined: m.joined}, Rest: debug.FreeOSMemory}, conn.Close, nil
 	})
 }
 
@@ -72,6 +74,9 @@ func live(ctx context.Context, cfg Config, stand func(*member) (Rim, func(), err
 	r := newRunner(n, m, rim.Link, rim.Depots)
 	if rim.Random != nil {
 		r.random = rim.Random
+	}
+	if rim.Rest != nil {
+		r.rest = rim.Rest
 	}
 	if err := rim.Listen(r.push); err != nil {
 		return err

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"math/rand/v2"
-	"runtime/debug"
 	"time"
 
 	"noxmesh/declaration"
@@ -41,6 +40,7 @@ type runner struct {
 	link   Link
 	depots Depots
 	random func(n int64) int64
+	rest   func()
 
 	began     declaration.Tuple // what was accepted before this process
 	pushes    chan []byte       // the latest declaration that was pushed and not yet judged
@@ -52,7 +52,7 @@ type runner struct {
 
 func newRunner(n *node, m *member, l Link, d Depots) *runner {
 	return &runner{
-		node: n, member: m, link: l, depots: d, random: rand.Int64N, began: m.accepted,
+		node: n, member: m, link: l, depots: d, random: rand.Int64N, rest: func() {}, began: m.accepted,
 		pushes: make(chan []byte, 1), hello: make(chan struct{}, 1),
 		applies: make(chan struct{}, 1), elsewhere: make(chan struct{}, 1), reports: make(chan struct{}, 1),
 	}
@@ -324,7 +324,7 @@ func (r *runner) applyOnce(ctx context.Context, d aim, cause report.Cause) (bool
 	}
 	r.toBeTold(rep)
 	if cause != report.CauseDrift || differing(rep) > 0 {
-		debug.FreeOSMemory() // much was read and written, and the next time is far
+		r.rest()
 	}
 	r.cfg.Log.Info("looked", "cause", string(cause), "outcome", string(rep.Outcome), "generation", rep.Accepted.Generation,
 		"not as declared", differing(rep))

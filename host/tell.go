@@ -67,6 +67,7 @@ func (r *runner) tell(ctx context.Context) error {
 			}
 			if err == nil {
 				backoff = r.cfg.Backoff
+				r.rest() // the report was made into bytes several times over
 			} else {
 				r.cfg.Log.Warn("report", "sequence", rep.Sequence, "why", err)
 				wait, backoff = r.jitter(backoff), min(2*backoff, r.cfg.BackoffMost)

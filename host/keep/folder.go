@@ -35,6 +35,8 @@ type Folder struct {
 	root *system.Dir
 	name string // in the real file system, for people
 	lock *os.File
+
+	changing bool // there is, or may be, a note of what is being put back
 }
 
 // Open takes the state below this root, and makes the folder where there is

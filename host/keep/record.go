@@ -90,6 +90,7 @@ func (f *Folder) Record() (Record, error) {
 	if err != nil {
 		return Record{}, f.damaged(recordFile, err)
 	}
+	f.change(r)
 	return r, nil
 }
 

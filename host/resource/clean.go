@@ -96,7 +96,7 @@ func (c *cleaning) need(p string) {
 func (c *cleaning) mean() bool {
 	var meant []keep.Entry
 	for _, e := range c.innermost() {
-		if e.Phase == keep.Done && e.Origin == keep.Made && !c.waits(e) && !c.under(e.Place()) && !c.shared(e) {
+		if (e.Phase == keep.Done || c.lightly[e.Thing.Path]) && e.Origin == keep.Made && !c.waits(e) && !c.under(e.Place()) && !c.shared(e) {
 			meant = append(meant, e)
 			e.Phase = keep.Changing
 			c.record.Entries[e.Thing.Path] = e
@@ -106,9 +106,8 @@ func (c *cleaning) mean() bool {
 		return true
 	}
 	c.dirty = true
-	err := c.keep.SaveRecord(c.record)
+	err := c.saveRecord()
 	if err == nil {
-		c.dirty = false
 		return true
 	}
 	for _, e := range meant {
@@ -154,8 +153,8 @@ func (c *cleaning) leave(e keep.Entry) {
 
 // release lets go of what was there before, without what a killed host staged beside it.
 func (c *cleaning) release(e keep.Entry) {
-	if pl, err := at(c.sys, e.Place()); err == nil && e.Phase != keep.Done && pl.real() == e.Place() {
-		c.wrote = true
+	if pl, err := at(c.sys, e.Place()); err == nil && pl.real() == e.Place() {
+		c.wrote = c.wrote || e.Phase != keep.Done
 		if err := unstage(pl); err != nil {
 			c.cannot(e, err)
 			return

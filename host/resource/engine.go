@@ -24,6 +24,7 @@ type Engine struct {
 	sys     *system.Root
 	keep    Keep
 	record  keep.Record
+	lightly map[string]bool // paths that the record on the disk has as done, and that are being put back
 	eyes    [eyes]eye
 	known   []declaration.Resource // of the last pass
 	digests []document.Digest      // of those
@@ -33,7 +34,7 @@ type Engine struct {
 // New is the engine on this tree, with what the record says of it.
 func New(sys *system.Root, k Keep, record keep.Record) *Engine {
 	sys.Guard(declaration.Reserved()...)
-	e := &Engine{sys: sys, keep: k, record: record, indexes: map[document.Digest]index{}}
+	e := &Engine{sys: sys, keep: k, record: record, lightly: map[string]bool{}, indexes: map[document.Digest]index{}}
 	for i := range e.eyes {
 		e.eyes[i] = newEye()
 	}
@@ -191,17 +192,32 @@ func same(a, b declaration.Resource) bool { return reflect.DeepEqual(a, b) }
 // says of every item that stands on it.
 func (p *pass) save() {
 	if !p.dirty {
+		_ = p.note() // what stays noted is looked at once more, after a restart
 		return
 	}
-	if err := p.keep.SaveRecord(p.record); err != nil {
+	if err := p.saveRecord(); err != nil {
 		for _, it := range p.items {
 			if it.right() {
 				it.state, it.err = report.StateFailed, fault.Wrap(fault.Conflict, err, "record %q", it.res.ID)
 			}
 		}
-		return
+	}
+}
+
+// saveRecord makes the record durable, with all that was only noted.
+func (p *pass) saveRecord() error {
+	if err := p.keep.SaveRecord(p.record); err != nil {
+		return err
 	}
 	p.dirty = false
+	clear(p.lightly)
+	_ = p.note() // of what the record says itself
+	return nil
+}
+
+// note makes the note beside the record say what is being put back.
+func (p *pass) note() error {
+	return p.keep.SaveChanging(slices.Sorted(maps.Keys(p.lightly)))
 }
 
 func (p *pass) result() Result {

@@ -30,18 +30,16 @@ func (p *pass) intend(items []*item) {
 
 // saveFor saves the record before the effects of these items; without it they have none.
 func (p *pass) saveFor(items []*item) {
-	if !p.dirty {
+	if !p.dirty && (len(p.lightly) == 0 || p.note() == nil) {
 		return
 	}
-	if err := p.keep.SaveRecord(p.record); err != nil {
+	if err := p.saveRecord(); err != nil {
 		for _, it := range items {
 			if !it.settled() {
 				it.fail(fault.Wrap(fault.Conflict, err, "record what is about to be made"))
 			}
 		}
-		return
 	}
-	p.dirty = false
 }
 
 // mean is the line of the record for one thing that differs.
@@ -68,7 +66,12 @@ func (p *pass) mean(it *item, w *work) error {
 		if p.foreign(e, w) {
 			e.Origin = keep.TakenOver
 		}
+	case p.putBack(e, it, w, real):
+		e.Phase = keep.Changing
+		p.record.Entries[w.want.Path], p.lightly[w.want.Path] = e, true
+		return nil
 	default:
+		p.dirty = p.dirty || p.lightly[w.want.Path]
 		e.Phase = keep.Changing
 		if e.Thing.Kind != w.want.Kind {
 			e.Was = e.Thing.Kind
@@ -87,11 +90,19 @@ func (p *pass) mean(it *item, w *work) error {
 	return nil
 }
 
+// putBack reports whether the thing has only drifted from what the record on the
+// disk has, and may be noted beside it: not all that is written there is durable.
+// A power cut takes nothing from that: what is read after one is what is on the disk.
+func (p *pass) putBack(e keep.Entry, it *item, w *work, real string) bool {
+	return (e.Phase == keep.Done || p.lightly[w.want.Path]) && e.Thing == w.want && e.ID == it.res.ID && e.Place() == real &&
+		w.want.Kind != keep.Directory && w.found.kind != keep.Directory
+}
+
 // meanBelow is about what lies in a directory that a file or a link comes in the
 // place of: it goes with it.
 func (p *pass) meanBelow(dir string) {
 	for at, e := range p.record.Entries {
-		if e.Phase == keep.Done && strings.HasPrefix(e.Place(), dir+"/") {
+		if (e.Phase == keep.Done || p.lightly[at]) && strings.HasPrefix(e.Place(), dir+"/") {
 			e.Phase = keep.Changing
 			p.record.Entries[at] = e
 			p.dirty = true

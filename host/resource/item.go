@@ -38,6 +38,7 @@ type work struct {
 	real   string        // where its path truly leads, where that is another
 	entry  archive.Entry // of an archive's
 	staged bool
+	placed bool // it was staged, put on the disk, and has its name
 	wrote  bool
 	again  bool // it is looked at once more, and not yet known to be on the disk
 }

@@ -22,10 +22,13 @@ type Source interface {
 	Frames(ctx context.Context, digest document.Digest) (archive.Source, error)
 }
 
-// Keep is where the record and the indexes lie; all that it saves is durable.
+// Keep is where the record and the indexes lie; but for one note, all that it saves is durable.
 type Keep interface {
 	// SaveRecord replaces the record: before a wave's effects, and after what was read back.
 	SaveRecord(r keep.Record) error
+	// SaveChanging notes what is about to be put back as the record on the disk has
+	// it: that need only outlive this process. No paths are the end of it.
+	SaveChanging(paths []string) error
 	// Index is an index that was kept, compressed; an error where it is not.
 	Index(digest document.Digest) ([]byte, error)
 	// SaveIndex keeps one, before the first effect of its archive.

@@ -118,7 +118,7 @@ func syncStaged(pl place, w *work) error {
 }
 
 func syncCommitted(pl place, w *work) error {
-	if w.want.Kind != keep.Link {
+	if w.want.Kind != keep.Link && !w.placed {
 		if err := pl.dir.SyncOne(pl.name); err != nil {
 			return err
 		}

@@ -128,7 +128,11 @@ func (p *pass) settleThing(it *item, w *work) {
 	}
 	e.Thing, e.ID, e.Phase, e.Was, e.Real = w.want, it.res.ID, keep.Done, "", w.real
 	p.record.Entries[w.want.Path] = e
-	p.dirty = true
+	if p.lightly[w.want.Path] {
+		delete(p.lightly, w.want.Path) // as the record on the disk has it
+	} else {
+		p.dirty = true
+	}
 	p.settleParents(w.want.Path)
 }
 
@@ -252,7 +256,7 @@ func (p *pass) commitAll(items []*item) {
 	}
 	j := jobs{pass: p, do: func(s *sight, _ *eye) {
 		if s.err = commit(s.pl, s.w.found); s.err == nil {
-			s.w.staged = false
+			s.w.staged, s.w.placed = false, true
 		}
 	}, failed: func(s *sight) { p.uncommitted(s.it, s.w, s.err) }}
 	j.everything(files)
@@ -296,6 +300,6 @@ func (p *pass) commitThing(w *work) error {
 	if err := commit(pl, w.found); err != nil {
 		return err
 	}
-	w.staged = false
+	w.staged, w.placed = false, true
 	return nil
 }
