@@ -247,8 +247,10 @@ func TestKilledAnywhere(t *testing.T) {
 		kills = append(kills, kill{before, before, e + ":before"}, kill{before, before, e + ":after"})
 	}
 	t.Logf("%d kills", len(kills))
-	if !slices.ContainsFunc(kills, func(k kill) bool { return strings.HasPrefix(k.point, "keep.plan.save#") }) {
-		t.Error("the plan is never saved: the sweep of the line does not come to that")
+	for _, name := range []string{"keep.plan.save", "keep.changing.save", "keep.changing.drop"} {
+		if !slices.ContainsFunc(kills, func(k kill) bool { return strings.HasPrefix(k.point, name+"#") }) {
+			t.Errorf("%q is never reached: the sweep of the line does not come to that", name)
+		}
 	}
 	if len(kills) < 150 {
 		t.Fatalf("only %d kills: the effects are not all there", len(kills))
