@@ -5,7 +5,7 @@ import "strings"
 const (
 	docker     = "docker.io"
 	official   = "library/"
-	maxName    = 255
+	maxName    = 255 // without the registry
 	maxTag     = 128
 	fewestHexs = 32
 )
@@ -26,7 +26,7 @@ func Image(reference string) (name string, ok bool) {
 		name = name[:at]
 	}
 	registry, path := split(name)
-	if len(registry)+1+len(path) > maxName || !isRegistry(registry) || isHash(name) {
+	if len(path) > maxName || !isRegistry(registry) || isHash(name) {
 		return "", false
 	}
 	for part := range strings.SplitSeq(path, "/") {
