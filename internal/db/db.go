@@ -14,9 +14,7 @@ type DB struct {
 	writer *sql.DB
 	reader *sql.DB // the writer itself on Postgres
 
-	journal journal    // what this process has written
-	writes  statements // of the writer
-	reads   statements // of the readers
+	journal journal // what this process has written
 
 	turn  chan struct{}         // holds the one token of whoever writes
 	fence atomic.Pointer[fence] // what this process may write as; nil before Resume or TakeOver
@@ -35,20 +33,9 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 		return nil, err
 	}
 	d := &DB{engine: e, turn: make(chan struct{}, 1)}
-	if d.writer, err = sql.Open(e.driver, e.writes); err != nil {
+	if err := d.open(); err != nil {
 		return nil, fault.Wrap(fault.Invalid, err, "open the record at %s", e.name)
 	}
-	d.reader = d.writer
-	if e.kind == sqlite {
-		d.writer.SetMaxOpenConns(1)
-		if d.reader, err = sql.Open(e.driver, e.reads); err != nil {
-			return nil, fault.Wrap(fault.Invalid, err, "open the record at %s", e.name)
-		}
-		d.reader.SetMaxOpenConns(readers)
-	} else {
-		d.writer.SetMaxOpenConns(readers + 1)
-	}
-	d.reader.SetMaxIdleConns(readers)
 	if err := d.start(ctx); err != nil {
 		_ = d.Close() // the reason that it did not start is the one to tell
 		return nil, err
@@ -60,6 +47,28 @@ func Open(ctx context.Context, dsn string) (*DB, error) {
 // wait for the same two or four cores.
 const readers = 8
 
+// open makes the pools; nothing is connected yet.
+func (d *DB) open() (err error) {
+	if d.engine.kind == sqlite {
+		if d.writer, err = openSQLite(d.engine.writes); err != nil {
+			return err
+		}
+		d.writer.SetMaxOpenConns(1)
+		if d.reader, err = openSQLite(d.engine.reads); err != nil {
+			return err
+		}
+		d.reader.SetMaxOpenConns(readers)
+	} else {
+		if d.writer, err = sql.Open("pgx", d.engine.writes); err != nil {
+			return err
+		}
+		d.reader = d.writer
+		d.writer.SetMaxOpenConns(readers + 1)
+	}
+	d.reader.SetMaxIdleConns(readers)
+	return nil
+}
+
 func (d *DB) start(ctx context.Context) error {
 	if err := d.check(ctx); err != nil {
 		return err
@@ -69,8 +78,6 @@ func (d *DB) start(ctx context.Context) error {
 
 // Close closes the record. Writes under way are rolled back.
 func (d *DB) Close() error {
-	d.writes.close()
-	d.reads.close()
 	err := d.writer.Close()
 	if d.reader != d.writer {
 		if e := d.reader.Close(); err == nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-	_ "modernc.org/sqlite"             // the driver "sqlite"
 
 	"noxmesh/document"
 	"noxmesh/internal/effect"
@@ -24,7 +23,6 @@ const (
 // engine is which database stands behind the record, and where.
 type engine struct {
 	kind   kind
-	driver string
 	writes string // the driver's address for the writer
 	reads  string // SQLite: for the readers
 	path   string // SQLite: the file
@@ -41,7 +39,7 @@ func parse(dsn string) (engine, error) {
 			// The cause would repeat the address, and with it the password.
 			return engine{}, fault.New(fault.Invalid, "the record's address is not a postgres:// address")
 		}
-		return engine{kind: postgres, driver: "pgx", writes: dsn, name: shown(u)}, nil
+		return engine{kind: postgres, writes: dsn, name: shown(u)}, nil
 	}
 	scheme, _, _ := strings.Cut(dsn, ":")
 	return engine{}, fault.New(fault.Invalid, "the record's address begins with %q", document.Short(scheme)).
@@ -65,8 +63,8 @@ func parseSQLite(path string) (engine, error) {
 	const every = "_pragma=busy_timeout(10000)&_pragma=foreign_keys(1)&_pragma=temp_store(2)"
 	file := "file:" + (&url.URL{Path: path}).EscapedPath() // a ? or # in a folder's name is no parameter
 	return engine{
-		kind: sqlite, driver: "sqlite", path: path, name: `"` + path + `"`,
-		writes: file + "?_txlock=immediate&" + every + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)",
+		kind: sqlite, path: path, name: `"` + path + `"`,
+		writes: file + "?" + every + "&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)",
 		reads:  file + "?" + every + "&_pragma=query_only(1)",
 	}, nil
 }

@@ -2,7 +2,6 @@ package db
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -114,7 +113,7 @@ func (d *DB) checkCopy(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	pool, err := sql.Open(copied.driver, copied.reads)
+	pool, err := openSQLite(copied.reads)
 	if err != nil {
 		return copied.classify(err, "check the backup")
 	}

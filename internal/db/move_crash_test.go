@@ -3,7 +3,6 @@
 package db
 
 import (
-	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
@@ -39,7 +38,7 @@ func at(t *testing.T, path string, files fs.FS) (*DB, error) {
 		t.Fatal(err)
 	}
 	d := &DB{engine: e, turn: make(chan struct{}, 1)}
-	if d.writer, err = sql.Open(e.driver, e.writes); err != nil {
+	if d.writer, err = openSQLite(e.writes); err != nil {
 		t.Fatal(err)
 	}
 	d.writer.SetMaxOpenConns(1)

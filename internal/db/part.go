@@ -6,20 +6,20 @@ import "maps"
 // taken back and the rest goes on. So many small writes share one commit, and
 // none of them can spoil another's.
 func (t *Tx) Part(f func(*Tx) error) error {
-	if _, err := t.exec("SAVEPOINT part", nil); err != nil {
+	if _, err := t.tx.ExecContext(t.ctx, "SAVEPOINT part"); err != nil {
 		return t.failed(err)
 	}
 	said, tables := len(t.wrote.said), maps.Clone(t.wrote.tables)
 	failed := f(t)
 	if failed == nil {
-		_, err := t.exec("RELEASE SAVEPOINT part", nil)
+		_, err := t.tx.ExecContext(t.ctx, "RELEASE SAVEPOINT part")
 		return err
 	}
 	t.wrote.said, t.wrote.tables = t.wrote.said[:said], tables
-	if _, err := t.exec("ROLLBACK TO SAVEPOINT part", nil); err != nil {
+	if _, err := t.tx.ExecContext(t.ctx, "ROLLBACK TO SAVEPOINT part"); err != nil {
 		return &Spoilt{failed}
 	}
-	if _, err := t.exec("RELEASE SAVEPOINT part", nil); err != nil {
+	if _, err := t.tx.ExecContext(t.ctx, "RELEASE SAVEPOINT part"); err != nil {
 		return &Spoilt{failed}
 	}
 	return failed

@@ -3,110 +3,246 @@ package db
 import (
 	"context"
 	"database/sql"
-	"sync"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"strings"
+
+	driversqlite "modernc.org/sqlite"
+
+	"noxmesh/internal/fault"
 )
 
-// statements is the statements of one pool of SQLite connections, prepared
-// once: to read a statement's text costs SQLite more than to run it. The
-// driver of Postgres does the same by itself.
-type statements struct {
-	mu     sync.Mutex // guards what follows
-	all    map[string]*sql.Stmt
-	missed map[string]bool // seen, and not prepared yet
+// openSQLite is a pool of connections that prepare each text once: to read a
+// statement's text costs SQLite more than to run it. The driver of Postgres does
+// the same by itself.
+func openSQLite(dsn string) (*sql.DB, error) {
+	c, err := driversqlite.NewConnector(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector{c}), nil
 }
 
-// statementLimit is how many are kept; the program's own are far fewer.
+// connector opens them.
+type connector struct{ driver.Connector }
+
+// Connect is the driver's.
+func (c connector) Connect(ctx context.Context) (driver.Conn, error) {
+	made, err := c.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := made.(session)
+	if !ok {
+		return nil, errors.Join(fault.New(fault.Broken, "the driver's connection cannot do all that is needed"), made.Close())
+	}
+	return &conn{session: s, kept: map[string]*statement{}}, nil
+}
+
+// session is what a connection of the driver can do.
+type session interface {
+	driver.Conn
+	driver.ConnBeginTx
+	driver.ConnPrepareContext
+	driver.ExecerContext
+	driver.QueryerContext
+	driver.Pinger
+	driver.SessionResetter
+	driver.Validator
+}
+
+// conn is one connection with the statements that it keeps. Like every
+// connection it does one thing at a time, which database/sql sees to.
+type conn struct {
+	session
+	kept map[string]*statement
+}
+
+// statement is a text that has been prepared.
+type statement struct {
+	prepared
+	text string
+	open bool // its rows are being read: it can do nothing else meanwhile
+}
+
+// prepared is what a statement of the driver can do.
+type prepared interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// statementLimit is how many texts a connection keeps; the program's own are far
+// fewer.
 const statementLimit = 512
 
-// of is the prepared statement, or nil where the text is to be sent as it is.
-func (s *statements) of(query string) *sql.Stmt {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := s.all[query]
-	if known == nil && len(s.all)+len(s.missed) < statementLimit {
-		if s.missed == nil {
-			s.missed = map[string]bool{}
+// keeps reports whether a text may be prepared once and run often. A PRAGMA may
+// not, which does some of its work while it is prepared, and a schema's own need not.
+func keeps(query string) bool {
+	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\n"), " ")
+	switch strings.TrimRight(word, "\n") {
+	case "SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "SAVEPOINT", "RELEASE", "ROLLBACK":
+		return true
+	}
+	return false
+}
+
+// of is the statement to run for a text, or nil where the driver is to be given
+// the text itself.
+func (c *conn) of(ctx context.Context, query string) (*statement, error) {
+	if s := c.kept[query]; s != nil {
+		if s.open {
+			return nil, nil //nolint:nilnil // a second one of the same text, while the rows of the first are read
 		}
-		s.missed[query] = true
+		return s, nil
 	}
-	return known
+	if !keeps(query) || len(c.kept) >= statementLimit {
+		return nil, nil //nolint:nilnil // it is run once
+	}
+	return c.prepare(ctx, query)
 }
 
-// prepare prepares what was missed. It is called outside of transactions: one
-// that holds the pool's last connection must not wait for another.
-func (s *statements) prepare(ctx context.Context, pool *sql.DB) {
-	s.mu.Lock()
-	missed := s.missed
-	s.missed = nil
-	s.mu.Unlock()
-	for query := range missed {
-		made, err := pool.PrepareContext(ctx, query)
-		if err != nil {
-			continue // what is wrong with it, running it says
-		}
-		s.mu.Lock()
-		if s.all == nil {
-			s.all = map[string]*sql.Stmt{}
-		}
-		was := s.all[query]
-		if was == nil {
-			s.all[query] = made
-		}
-		s.mu.Unlock()
-		if was != nil {
-			_ = made.Close() //nolint:sqlclosecheck // another was quicker
-		}
+func (c *conn) prepare(ctx context.Context, query string) (*statement, error) {
+	made, err := c.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
 	}
+	p, ok := made.(prepared)
+	if !ok {
+		return nil, errors.Join(fault.New(fault.Broken, "the driver's statement cannot do all that is needed"), made.Close())
+	}
+	s := &statement{prepared: p, text: query}
+	c.kept[query] = s
+	return s, nil
 }
 
-func (s *statements) close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, made := range s.all {
-		_ = made.Close() // its pool is closed next
-	}
-	s.all, s.missed = nil, nil
+// drop lets go of a statement that has failed: what it is like then is not looked into.
+func (c *conn) drop(s *statement) {
+	delete(c.kept, s.text)
+	_ = s.Close() // it says once more what the failure has said
 }
 
-// prepared is the statement in this transaction, or nil where its text is to be sent.
-func (t *Tx) prepared(query string) *sql.Stmt {
-	if t.pool == nil {
-		return nil
-	}
-	s := t.pool.of(query)
-	if s == nil {
-		return nil
-	}
-	return t.tx.StmtContext(t.ctx, s)
-}
-
-func (t *Tx) exec(query string, args []any) (sql.Result, error) {
-	if s := t.prepared(query); s != nil { //nolint:sqlclosecheck // it is the pool's, and ends with the transaction
-		return s.ExecContext(t.ctx, args...)
-	}
-	return t.tx.ExecContext(t.ctx, query, args...)
-}
-
-func (t *Tx) query(query string, args []any) (*sql.Rows, error) {
-	if s := t.prepared(query); s != nil { //nolint:sqlclosecheck // it is the pool's, and ends with the transaction
-		return s.QueryContext(t.ctx, args...)
-	}
-	return t.tx.QueryContext(t.ctx, query, args...)
-}
-
-// statements is where the statements of a pool are kept; nil on Postgres.
-func (d *DB) statements(pool *sql.DB) *statements {
+// ExecContext is the driver's.
+func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	s, err := c.of(ctx, query)
 	switch {
-	case d.engine.kind != sqlite:
-		return nil
-	case pool == d.writer:
-		return &d.writes
+	case err != nil:
+		return nil, err
+	case s == nil:
+		return c.session.ExecContext(ctx, query, args)
 	}
-	return &d.reads
+	result, err := s.ExecContext(ctx, args)
+	if err != nil {
+		c.drop(s)
+	}
+	return result, err
 }
 
-func (d *DB) prepare(ctx context.Context, pool *sql.DB) {
-	if s := d.statements(pool); s != nil {
-		s.prepare(ctx, pool)
+// QueryContext is the driver's.
+func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	s, err := c.of(ctx, query)
+	switch {
+	case err != nil:
+		return nil, err
+	case s == nil:
+		return c.session.QueryContext(ctx, query, args)
 	}
+	read, err := s.QueryContext(ctx, args)
+	if err != nil {
+		c.drop(s)
+		return nil, err
+	}
+	s.open = true
+	return &rows{Rows: read, conn: c, of: s}, nil
 }
+
+// Close ends the connection with all that it keeps.
+func (c *conn) Close() error {
+	var wrong []error
+	for _, s := range c.kept {
+		wrong = append(wrong, s.Close())
+	}
+	c.kept = nil
+	return errors.Join(append(wrong, c.session.Close())...)
+}
+
+// rows are what a kept statement answers.
+type rows struct {
+	driver.Rows
+	conn   *conn
+	of     *statement
+	failed bool
+}
+
+// Next is the driver's.
+func (r *rows) Next(dest []driver.Value) error {
+	err := r.Rows.Next(dest)
+	r.failed = r.failed || err != nil && !errors.Is(err, io.EOF)
+	return err
+}
+
+// Close makes the statement free for the next who runs its text.
+func (r *rows) Close() error {
+	err := r.Rows.Close()
+	r.of.open = false
+	if r.failed || err != nil {
+		r.conn.drop(r.of)
+	}
+	return err
+}
+
+// What begins and ends a transaction.
+const (
+	begin     = "begin"
+	beginTurn = "begin immediate" // of a writer, who waits for the one before it here and not half-way
+	commit    = "commit"
+	rollback  = "rollback"
+)
+
+// control runs one of these.
+func (c *conn) control(ctx context.Context, text string) (err error) {
+	s := c.kept[text]
+	if s == nil {
+		if s, err = c.prepare(ctx, text); err != nil {
+			return err
+		}
+	}
+	if _, err = s.ExecContext(ctx, nil); err != nil {
+		c.drop(s)
+	}
+	return err
+}
+
+// undo leaves no transaction open, where something did not end as it should.
+// That there is none is what it mostly finds.
+func (c *conn) undo() { _ = c.control(context.Background(), rollback) }
+
+// BeginTx is the driver's. Only a writer waits, and ends its wait with the context.
+func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	text := beginTurn
+	if o.ReadOnly {
+		text, ctx = begin, context.WithoutCancel(ctx)
+	}
+	if err := c.control(ctx, text); err != nil {
+		c.undo()
+		return nil, err
+	}
+	return transaction{c}, nil
+}
+
+// transaction is one that has begun on a connection.
+type transaction struct{ conn *conn }
+
+// Commit waits for nobody, so that it does not end with a context: what it says
+// is what has become of the write.
+func (t transaction) Commit() error {
+	err := t.conn.control(context.Background(), commit)
+	if err != nil {
+		t.conn.undo()
+	}
+	return err
+}
+
+// Rollback is the driver's.
+func (t transaction) Rollback() error { return t.conn.control(context.Background(), rollback) }

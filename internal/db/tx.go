@@ -22,7 +22,6 @@ type Tx struct {
 	tx      *sql.Tx
 	engine  engine
 	epoch   int64
-	pool    *statements
 	journal *journal
 	wrote   *changes // nil in a read
 }
@@ -40,7 +39,7 @@ func (d *DB) Write(ctx context.Context, f func(*Tx) error) error {
 			return err
 		}
 		wrote := changes{tables: map[string]bool{}}
-		if err := f(&Tx{ctx: ctx, tx: tx, engine: d.engine, epoch: mine.epoch, pool: d.statements(d.writer), journal: &d.journal, wrote: &wrote}); err != nil {
+		if err := f(&Tx{ctx: ctx, tx: tx, engine: d.engine, epoch: mine.epoch, journal: &d.journal, wrote: &wrote}); err != nil {
 			return err
 		}
 		d.journal.note(revision, wrote)
@@ -63,9 +62,8 @@ func (d *DB) Read(ctx context.Context, f func(*Tx) error) error {
 	if err != nil {
 		return d.engine.classify(err, "read the record")
 	}
-	defer d.prepare(ctx, d.reader)
 	defer tx.Rollback()
-	if err := f(&Tx{ctx: ctx, tx: tx, engine: d.engine, epoch: d.Epoch(), pool: d.statements(d.reader), journal: &d.journal}); err != nil {
+	if err := f(&Tx{ctx: ctx, tx: tx, engine: d.engine, epoch: d.Epoch(), journal: &d.journal}); err != nil {
 		return d.engine.classify(err, "read the record")
 	}
 	return nil
@@ -100,7 +98,6 @@ func (d *DB) once(ctx context.Context, f func(*sql.Tx) error) error {
 	if err != nil {
 		return err
 	}
-	defer d.prepare(ctx, d.writer)
 	defer tx.Rollback()
 	if err := f(tx); err != nil {
 		return err
@@ -116,7 +113,7 @@ func (t *Tx) Exec(query string, args ...any) (int64, error) {
 	if t.wrote != nil {
 		t.wrote.tables[table(query)] = true
 	}
-	result, err := t.exec(query, plain(args))
+	result, err := t.tx.ExecContext(t.ctx, query, plain(args)...)
 	if err != nil {
 		return 0, t.failed(err)
 	}
@@ -135,15 +132,12 @@ type Row interface {
 
 // QueryRow asks for one row. Its Scan returns sql.ErrNoRows where there is none; One says it with a bool.
 func (t *Tx) QueryRow(query string, args ...any) Row {
-	if s := t.prepared(query); s != nil { //nolint:sqlclosecheck // it is the pool's, and ends with the transaction
-		return s.QueryRowContext(t.ctx, plain(args)...)
-	}
 	return t.tx.QueryRowContext(t.ctx, query, plain(args)...)
 }
 
 // Query asks for rows. All reads and closes them; whoever calls Query itself must.
 func (t *Tx) Query(query string, args ...any) (*sql.Rows, error) {
-	rows, err := t.query(query, plain(args))
+	rows, err := t.tx.QueryContext(t.ctx, query, plain(args)...)
 	if err != nil {
 		return nil, t.failed(err)
 	}
