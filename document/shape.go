@@ -2,8 +2,10 @@ package document
 
 import (
 	"encoding"
+	"maps"
 	"reflect"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 )
@@ -22,7 +24,38 @@ type field struct {
 	number   int  // among the shape's fields
 }
 
-func shapeOf(t reflect.Type) *shape {
+// shapes and selves are what was worked out of a type before, which never
+// changes. The types are those of the program, so that there is an end to them.
+var (
+	shapes known[*shape] //nolint:gochecknoglobals // what is worked out again is the same
+	selves known[self]   //nolint:gochecknoglobals // what is worked out again is the same
+)
+
+// known is what a function of types has made of each. A map that is in it is
+// never changed: one with more takes its place.
+type known[V any] struct {
+	all atomic.Pointer[map[reflect.Type]V]
+}
+
+func (k *known[V]) of(t reflect.Type, work func(reflect.Type) V) V {
+	was := k.all.Load()
+	if was != nil {
+		if v, ok := (*was)[t]; ok {
+			return v
+		}
+	}
+	v, more := work(t), map[reflect.Type]V{}
+	if was != nil {
+		maps.Copy(more, *was)
+	}
+	more[t] = v
+	k.all.CompareAndSwap(was, &more) // where another was quicker, the next who asks works it out
+	return v
+}
+
+func shapeOf(t reflect.Type) *shape { return shapes.of(t, newShape) }
+
+func newShape(t reflect.Type) *shape {
 	s := &shape{fields: map[string]field{}}
 	s.add(t, 0)
 	return s
@@ -90,9 +123,14 @@ func wholeOf(t reflect.Type) reflect.Type {
 }
 
 func selfOf(t reflect.Type) self {
-	switch {
-	case t == nil || t.Kind() == reflect.Interface:
+	if t == nil || t.Kind() == reflect.Interface {
 		return selfNot
+	}
+	return selves.of(t, readsItself)
+}
+
+func readsItself(t reflect.Type) self {
+	switch {
 	case implements[Brief](t, reflect.PointerTo(t)):
 		return selfBrief
 	case implements[encoding.TextUnmarshaler](t, reflect.PointerTo(t)):

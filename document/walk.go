@@ -20,8 +20,6 @@ type walker struct {
 	*Reading
 	dec    *jsontext.Decoder
 	depth  int
-	shapes map[reflect.Type]*shape
-	selves map[reflect.Type]self
 	steps  []step
 	strict bool // nothing but unknown keys was found
 }
@@ -30,7 +28,7 @@ type walker struct {
 // that are not known were passed over.
 func walk(r *Reading, t reflect.Type, depth int) bool {
 	w := &walker{
-		Reading: r, depth: depth, shapes: map[reflect.Type]*shape{}, selves: map[reflect.Type]self{}, strict: true,
+		Reading: r, depth: depth, strict: true,
 		dec: jsontext.NewDecoder(bytes.NewBuffer(r.data), jsontext.AllowDuplicateNames(true)),
 	}
 	if err := w.value(t, false); err != nil {
@@ -50,7 +48,7 @@ func (w *walker) value(t reflect.Type, nullable bool) error {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t, pointer = t.Elem(), true
 	}
-	own := w.self(t)
+	own := selfOf(t)
 	switch {
 	case w.Full():
 		return errStop
@@ -85,7 +83,7 @@ func (w *walker) brief(t reflect.Type, at int64, kind jsontext.Kind) error {
 		return w.read()
 	case '{':
 		before := len(w.problems)
-		err := w.object(w.shape(wholeOf(t)), at)
+		err := w.object(shapeOf(wholeOf(t)), at)
 		w.strict = w.strict && len(w.problems) == before
 		return err
 	}
@@ -102,7 +100,7 @@ func (w *walker) built(t reflect.Type, at int64, kind jsontext.Kind) error {
 		if t.Kind() == reflect.Map {
 			return w.entries(t)
 		}
-		return w.object(w.shape(t), at)
+		return w.object(shapeOf(t), at)
 	case reflect.Slice, reflect.Array:
 		if t.Elem().Kind() == reflect.Uint8 {
 			return w.base64(at, kind)
@@ -232,24 +230,6 @@ func (w *walker) read() error {
 		return w.syntax(err)
 	}
 	return nil
-}
-
-func (w *walker) self(t reflect.Type) self {
-	s, ok := w.selves[t]
-	if !ok {
-		s = selfOf(t)
-		w.selves[t] = s
-	}
-	return s
-}
-
-func (w *walker) shape(t reflect.Type) *shape {
-	s, ok := w.shapes[t]
-	if !ok {
-		s = shapeOf(t)
-		w.shapes[t] = s
-	}
-	return s
 }
 
 func (w *walker) at(offset int64, p Problem) Problem {
