@@ -44,7 +44,11 @@ func CompressIndex(idx Index) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBetterCompression))
+	level := zstd.SpeedBetterCompression
+	if len(plain) < 32<<10 {
+		level = zstd.SpeedFastest // of so little the better one makes no less, and clears megabytes first
+	}
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level))
 	if err != nil {
 		return nil, fault.Wrap(fault.Broken, err, "start the compressor")
 	}

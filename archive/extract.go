@@ -83,7 +83,7 @@ func (b *Blob) Extract(ctx context.Context, want func(Entry) bool, put func(Entr
 	defer x.decoder.Close()
 	fetch := fetcher{src: b.src, frames: frames, needed: x.needed(frames)}
 	defer fetch.close()
-	made := slots(func() *opening {
+	made := slots(len(fetch.needed), func() *opening {
 		return &opening{plain: make([]byte, 0, FrameSize), packed: make([]byte, FrameSize+frameSlack)}
 	})
 	return line[opening]{slots: made, next: fetch.next(ctx), work: x.open, collect: x.deliver}.run(ctx)

@@ -101,9 +101,10 @@ func puller[T any](ctx context.Context, free chan<- *T, order <-chan ticket[T]) 
 	}
 }
 
-// slots makes what a line needs to keep every core busy while it waits for one.
-func slots[T any](one func() *T) []*T {
-	made := make([]*T, 2*cores()+1)
+// slots makes what a line of so many things needs to keep every core busy while
+// it waits for one.
+func slots[T any](things int, one func() *T) []*T {
+	made := make([]*T, max(1, min(2*cores()+1, things)))
 	for i := range made {
 		made[i] = one()
 	}

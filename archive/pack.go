@@ -115,7 +115,7 @@ type packing struct {
 }
 
 func (p *packer) run(ctx context.Context, root *os.Root) error {
-	made := slots(func() *packing {
+	made := slots(len(p.cuts), func() *packing {
 		return &packing{folder: newFolder(root), plain: make([]byte, FrameSize)}
 	})
 	defer func() {
