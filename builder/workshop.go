@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -97,6 +98,9 @@ func (w *workshop) open() error {
 	}
 	if err := w.writeEtc(); err != nil {
 		return err
+	}
+	if !strings.HasPrefix(w.dir, shared) {
+		return nil
 	}
 	return removeOrphans(shared)
 }
