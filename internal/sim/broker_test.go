@@ -113,7 +113,7 @@ func (w *world) carry(e *event, l letter, back chan answered) {
 // arrive lets a question arrive at a controller, after a while.
 func (w *world) arrive(l letter, from *program, back chan answered) {
 	w.queue.waits = append(w.queue.waits, &event{
-		actor: "post", what: fmt.Sprintf("%s of %s arrives", l.verb, l.id), due: time.Now().Add(w.latency()), do: func(w *world, e *event) {
+		actor: "post", what: fmt.Sprintf("%s of %s arrives", l.verb, l.id), of: from, due: time.Now().Add(w.latency()), do: func(w *world, e *event) {
 			c := w.server()
 			if c == nil {
 				w.note(e.actor, "%s: nobody answers", e.what)
@@ -147,7 +147,7 @@ func (c *control) serve(l letter, from *program, back chan answered) {
 		if err == nil {
 			c.acknowledges(l, data)
 		}
-		c.w.queue.post(&event{actor: c.name, what: fmt.Sprintf("answers %s of %s", l.verb, l.id), do: func(w *world, e *event) {
+		c.w.queue.post(&event{actor: c.name, what: fmt.Sprintf("answers %s of %s", l.verb, l.id), of: c.program, do: func(w *world, e *event) {
 			c.met[l.id] = c.met[l.id] || l.verb == link.VerbHello && err == nil
 			w.bringBack(e, l, from, a, back)
 		}})
@@ -220,7 +220,7 @@ func (w *world) bringBack(e *event, l letter, from *program, a answered, back ch
 	}
 	w.note(e.actor, "%s: %s", e.what, says)
 	w.queue.waits = append(w.queue.waits, &event{
-		actor: "post", what: fmt.Sprintf("answer to %s of %s arrives", l.verb, l.id), due: time.Now().Add(w.latency()), do: func(w *world, e *event) {
+		actor: "post", what: fmt.Sprintf("answer to %s of %s arrives", l.verb, l.id), of: from, due: time.Now().Add(w.latency()), do: func(w *world, e *event) {
 			w.note(e.actor, "%s", e.what)
 			select {
 			case back <- a:

@@ -34,6 +34,7 @@ type control struct {
 	handlers map[link.Verb]bus.Handler
 	met      map[string]bool // the nodes whose hello it has answered
 	alone    bool            // it cannot be reached over the network any more
+	stood    standing        // what stood in the record after its last write
 }
 
 func (w *world) controllerConfig(p *program) controller.Config {
@@ -160,7 +161,7 @@ func (l ledger) Write(ctx context.Context, f func(*db.Tx) error) error {
 func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
 	var was, is standing
 	if err := l.c.db.Write(ctx, func(tx *db.Tx) (err error) {
-		if was, err = stands(tx); err != nil {
+		if was, err = l.c.stands(tx); err != nil {
 			return err
 		}
 		if err = f(tx); err != nil {
@@ -172,6 +173,7 @@ func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
 		return err
 	}
 	w := l.c.w
+	l.c.stood = is
 	if is.holder != l.c.holder || is.epoch != is.writes {
 		w.find(invariant.I5, l.c.name, "it writes in epoch %d as %s, and the record is in epoch %d, held by %s", is.writes, l.c.holder, is.epoch, is.holder)
 	}
@@ -202,17 +204,31 @@ func (w *world) younger(was, is []trouble.Trouble) {
 
 // standing is what a write is held against.
 type standing struct {
+	revision                  int64
 	epoch, writes             int64 // of the record, and of who writes
 	holder                    string
 	issued, against, declared int64
 	troubles                  []trouble.Trouble
 }
 
+// stands is what stands in the record before a write: what stood there after the
+// last one, where nobody has written since.
+func (c *control) stands(tx *db.Tx) (standing, error) {
+	revision, _, err := db.One(tx, db.Number, `SELECT revision FROM fence`)
+	if err == nil && c.stood.revision == revision-1 { // the write has its own already
+		return c.stood, nil
+	}
+	if err != nil {
+		return standing{}, err
+	}
+	return stands(tx)
+}
+
 func stands(tx *db.Tx) (s standing, err error) {
 	s.writes = tx.Epoch()
-	const counts = `SELECT epoch, holder, (SELECT count(*) FROM ledger), (SELECT count(*) FROM declared),
+	const counts = `SELECT revision, epoch, holder, (SELECT count(*) FROM ledger), (SELECT count(*) FROM declared),
 		(SELECT count(*) FROM node WHERE finding <> '' AND removed_at = 0) FROM fence`
-	if err = tx.QueryRow(counts).Scan(&s.epoch, &s.holder, &s.issued, &s.declared, &s.against); err != nil {
+	if err = tx.QueryRow(counts).Scan(&s.revision, &s.epoch, &s.holder, &s.issued, &s.declared, &s.against); err != nil {
 		return s, err
 	}
 	s.troubles, err = troublestore.All(tx)

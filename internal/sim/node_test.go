@@ -84,6 +84,7 @@ func (n *node) forgetDisk() {
 // start runs the host.
 func (n *node) start() {
 	p := n.w.begin(n.name)
+	p.host = true
 	n.run, n.heard, n.changed = p, nil, make(chan struct{}, 1)
 	cfg := host.Default()
 	cfg.Root, cfg.Version, cfg.Log = n.root, "sim", n.w.logger(p)

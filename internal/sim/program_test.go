@@ -22,6 +22,7 @@ type program struct {
 	runs  sync.WaitGroup
 	why   error // what ended it, where it ended by itself
 	asked atomic.Uint64
+	host  bool // it runs on a node
 	cut   bool // the network between it and the broker is down
 }
 

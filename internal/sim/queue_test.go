@@ -16,9 +16,9 @@ var errDead = errors.New("this program was killed")
 // event is something outside a program that it waits for, or that is under way
 // to it. It happens when the driver says so, and in the way that it says.
 type event struct {
-	actor string // the program that it is of
-	what  string // the same words in every run of the seed
-	of    *program
+	actor string   // the program that it is of
+	what  string   // the same words in every run of the seed
+	of    *program // the one that it is of or for, and that it moves; nil where it may be any
 	due   time.Time
 	order int
 	gone  bool // nobody waits for it any more

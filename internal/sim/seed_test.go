@@ -88,14 +88,13 @@ func (w *world) begins() {
 	w.calm = true
 	defer func() { w.calm = false }()
 	w.record, w.holder = filepath.Join(w.dir, "record.db"), "holder0000"
-	w.must(os.WriteFile(w.record, w.fixed.record, 0o600))
 	for i := range 1 + w.rng.IntN(3) {
 		w.join(fmt.Sprintf("node%d", i+1))
 	}
 	for i := range 1 + w.rng.IntN(2) {
 		w.hire(fmt.Sprintf("maker%d", i+1))
 	}
-	w.enrol()
+	w.enrolled()
 	for _, m := range []string{site, motd, kit} {
 		w.forge.repositories[m], w.paths[m] = &repository{}, map[string]bool{}
 		w.commit(m)
@@ -123,8 +122,25 @@ func (w *world) begins() {
 	}
 }
 
+// enrolled makes the record in which everybody has joined. It is the same for as
+// many nodes and builders, so that it is made once.
+func (w *world) enrolled() {
+	e := w.fixed.enrolled
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	of := [2]int{len(w.nodes), len(w.makers)}
+	if e.records[of] == nil {
+		w.enrol()
+		made, err := os.ReadFile(w.record)
+		w.must(err)
+		e.records[of] = made
+	}
+	w.must(os.WriteFile(w.record, e.records[of], 0o600))
+}
+
 // enrol records the keys of everybody, as joining does.
 func (w *world) enrol() {
+	w.must(os.WriteFile(w.record, w.fixed.record, 0o600))
 	d, err := db.Open(w.ctx, "sqlite:"+w.record)
 	w.must(err)
 	_, err = d.Resume(w.ctx, w.holder)

@@ -28,6 +28,7 @@ var (
 // is little: to collect it rarely is cheaper by a tenth.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	runtime.MemProfileRate = 0 // nobody reads it
 	debug.SetGCPercent(800)
 	if *side == 1 {
 		runtime.GOMAXPROCS(1)

@@ -26,6 +26,13 @@ import (
 type fixed struct {
 	nats, seal string
 	record     []byte // an empty record of the newest schema
+	enrolled   *enrolled
+}
+
+// enrolled is the records in which that many nodes and builders have joined.
+type enrolled struct {
+	mu      sync.Mutex // guards what follows
+	records map[[2]int][]byte
 }
 
 var made = sync.OnceValues(func() (f fixed, err error) {
@@ -37,6 +44,7 @@ var made = sync.OnceValues(func() (f fixed, err error) {
 	if err != nil {
 		return f, err
 	}
+	f.enrolled = &enrolled{records: map[[2]int][]byte{}}
 	f.nats, f.seal = string(seed), identity.String()
 	dir, err := os.MkdirTemp(shm(), "mesh-sim-")
 	if err != nil {
@@ -109,6 +117,7 @@ type world struct {
 	jobs     []job
 	stop     bool
 	nested   bool // the driver waits for an answer; nothing else of its own happens meanwhile
+	still    bool // since the last look, nothing has happened that could move a node
 	quiet    int  // how often in a row nothing stood against the end
 }
 
@@ -199,6 +208,7 @@ func (w *world) step(until time.Time) {
 	if e != nil {
 		w.steps++
 		e.do(w, e)
+		w.still = e.of != nil && !e.of.host
 		return
 	}
 	if due.IsZero() || until.Before(due) {
@@ -229,8 +239,11 @@ func (w *world) run(long time.Duration, fact func() bool) bool {
 
 // look sees what has become durable, and who has died.
 func (w *world) look() {
+	defer func() { w.still = false }()
 	for _, n := range w.nodes {
-		n.observe()
+		if !w.still {
+			n.observe()
+		}
 		if n.run != nil && n.run.why != nil {
 			w.fail("%s ended by itself: %v", n.name, n.run.why)
 		}
