@@ -173,7 +173,9 @@ func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
 		return err
 	}
 	w := l.c.w
+	w.mu.Lock()
 	l.c.stood = is
+	w.mu.Unlock()
 	if is.holder != l.c.holder || is.epoch != is.writes {
 		w.find(invariant.I5, l.c.name, "it writes in epoch %d as %s, and the record is in epoch %d, held by %s", is.writes, l.c.holder, is.epoch, is.holder)
 	}
@@ -215,11 +217,15 @@ type standing struct {
 // last one, where nobody has written since.
 func (c *control) stands(tx *db.Tx) (standing, error) {
 	revision, _, err := db.One(tx, db.Number, `SELECT revision FROM fence`)
-	if err == nil && c.stood.revision == revision-1 { // the write has its own already
-		return c.stood, nil
-	}
 	if err != nil {
 		return standing{}, err
+	}
+	c.w.mu.Lock()
+	stood := c.stood
+	c.w.mu.Unlock()
+	if stood.revision == revision-1 { // the write has its own already
+		stood.writes = tx.Epoch()
+		return stood, nil
 	}
 	return stands(tx)
 }

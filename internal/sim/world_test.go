@@ -109,7 +109,7 @@ type world struct {
 	unsaid   map[string]bool // by key: a trouble came when the disk was full, so that what the record holds may be the one before it
 	mixed    bool            // nodes may have been told what the record does not know
 	began    time.Time
-	mu       sync.Mutex // guards findings, hash, and acks and what is excused while programs run
+	mu       sync.Mutex // guards findings, hash, and acks, what is excused and what stood while programs run
 	findings []string
 	shown    []string // the trace, where it is kept
 	hash     uint64
