@@ -25,7 +25,8 @@
 // it mostly becomes: $crate is the crate itself. The bodies of quote! and its like
 // and of stringify! are templates for the code of others, and ask for nothing.
 //
-// What cannot be seen: names that a macro makes, modules that a build script writes,
+// What cannot be seen: names that a macro makes (serde, where only serde_derive is
+// written), modules that a build script writes,
 // paths in texts (serde's with = "…"), code in the comments that document, names that
 // come by use …::* from other crates and hide a crate's, functions of another crate that are
 // imported by a crate's name, and a dependency whose code is only linked.
