@@ -225,7 +225,7 @@ func (c *conn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, erro
 		text, ctx = begin, context.WithoutCancel(ctx)
 	}
 	if err := c.control(ctx, text); err != nil {
-		c.undo()
+		c.undo() //nolint:contextcheck // it is done, whoever has gone
 		return nil, err
 	}
 	return transaction{c}, nil
