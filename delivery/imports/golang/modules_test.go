@@ -209,7 +209,11 @@ asks x.org/used testdata/used/u.go:2
 			want: "owns m.org go.mod:1\ntest z.org testdata/x/y/y.go:2\nfault testdata/x/go.mod:4 the module has a second path: a go.mod has one module line\n",
 		},
 		"the folder itself may be anything": {folder: "testdata/_m", tree: "-- testdata/_m/go.mod --\nmodule m.org\n-- testdata/_m/a.go --\npackage a\nimport \"x.org\"\n", want: "owns m.org testdata/_m/go.mod:1\nasks x.org testdata/_m/a.go:2\n"},
-		"files directly in vendor":          {tree: "-- go.mod --\nmodule m.org\n-- vendor/a.go --\npackage a\nimport \"x.org\"\n", want: "owns m.org go.mod:1\nasks x.org vendor/a.go:2\n"},
+		"a go.mod takes out of its own folder": {
+			folder: "a", tree: "-- go.mod --\nmodule m.org\nignore ./a/x\n-- a/x/x.go --\npackage x\nimport \"x.org/1\"\n-- a/n/go.mod --\nmodule n.org\nignore ./x\n-- a/n/x/x.go --\npackage x\nimport \"x.org/2\"\n-- a/n/a/x/x.go --\npackage x\nimport \"x.org/3\"\n",
+			want: "owns n.org a/n/go.mod:1\nasks x.org/3 a/n/a/x/x.go:2\n",
+		},
+		"files directly in vendor": {tree: "-- go.mod --\nmodule m.org\n-- vendor/a.go --\npackage a\nimport \"x.org\"\n", want: "owns m.org go.mod:1\nasks x.org vendor/a.go:2\n"},
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); s.check(t) })
 	}
@@ -227,6 +231,7 @@ func TestModuleFiles(t *testing.T) {
 		"require ( )\nmodule m.org":               "owns m.org go.mod:2\n",
 		"require ( // c\n\n// c\n)\nmodule m.org": "owns m.org go.mod:5\n",
 		"":                                          "fault go.mod:1 names no module: write module and its path in the first line\n",
+		"module m.org\nx \"(\"\ny":                  "owns m.org go.mod:1\n",
 		"module":                                    "fault go.mod:1 module wants one path\n",
 		"module m.org x":                            "fault go.mod:1 module wants one path\n",
 		"module \"\"":                               "fault go.mod:1 module wants one path\n",

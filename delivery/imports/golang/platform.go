@@ -182,7 +182,7 @@ func header(text []byte) (found constraints) {
 			switch s := string(raw); {
 			case constraint.IsGoBuild(s):
 				found.build = append(found.build, line{s, n})
-			case !ended && constraint.IsPlusBuild(s):
+			case constraint.IsPlusBuild(s):
 				plus = append(plus, s)
 			}
 			continue
