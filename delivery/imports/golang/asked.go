@@ -66,27 +66,28 @@ func isTest(f imports.File) bool { return strings.HasSuffix(f.Path, "_test.go") 
 
 // read reads one file, where it is compiled.
 func (r *reading) read(from *folder, file imports.File, test bool) {
-	if len(file.Text) <= maxSize {
-		ok, line, why := r.platform.compiled(file.Text)
-		if why != "" {
-			r.fault(file.Path, line, why)
-		}
-		if !ok {
-			return
-		}
-	}
-	if line, why := unread(file); why != "" {
-		r.fault(file.Path, line, why)
+	if why := tooLarge(file); why != "" {
+		r.fault(file.Path, 0, why)
 		return
 	}
-	s, line, why := parseSource(file.Text)
+	ok, line, why := r.platform.compiled(file.Text)
 	if why != "" {
 		r.fault(file.Path, line, why)
 	}
+	if !ok {
+		return
+	}
+	s, line, why := parseSource(file.Text)
 	// A package of that name is what a command's documentation was once written
 	// in: the go command leaves it out.
 	if s.name == "documentation" {
 		return
+	}
+	if at, no := unread(file); no != "" {
+		line, why = at, no
+	}
+	if why != "" {
+		r.fault(file.Path, line, why)
 	}
 	for _, asked := range s.imports {
 		r.ask(from, asked.text, test, imports.Place{File: file.Path, Line: asked.line})

@@ -74,7 +74,7 @@ func FuzzRead(f *testing.F) {
 func FuzzSource(f *testing.F) {
 	seeds := []string{
 		"package a\nimport \"x.org\"\n", "//go:build linux\n\npackage a\nimport `x.org/a`\n", "// +build windows\n\npackage a\nimport \"x.org\"\n", "/*\n//go:build windows\n*/\npackage a\nimport (\"a/b\"; . \"c/d\")\n",
-		"\ufeffpackage a;import _ \"x\"\nfunc f() {}\n", "package a\n/* */ import \"x\" //line a:1\n", "//go:build a\n//go:build b\n\npackage a\n", "package documentation\nimport \"x.org\"\n", "/**/\n\n//+build ignore\n\npackage a\nimport \"C\"\n",
+		"\ufeffpackage a;import _ \"x\"\nfunc f() {}\n", "package a\n/* */ import \"x\" //line a:1\n", "//go:build a\n//go:build b\n\npackage a\n", "package documentation\nimport \"x.org\"\n\xff", "/**/\n\n//+build ignore\n\npackage a\nimport \"C\"\n",
 	}
 	if len(seeds) != 9 {
 		f.Fatalf("%d seeds", len(seeds))

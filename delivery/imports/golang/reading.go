@@ -88,7 +88,10 @@ func newReading(in imports.Input) *reading {
 
 // readModfile reads a go.mod or a go.work, and says what is wrong with it.
 func readModfile(f imports.File) (m modfile, wrong imports.Fault) {
-	line, why := unread(f)
+	line, why := 0, tooLarge(f)
+	if why == "" {
+		line, why = unread(f)
+	}
 	if why == "" {
 		m, line, why = parseModfile(f.Text)
 	}

@@ -39,12 +39,17 @@ func unreachable(file string) (why string) {
 	return ""
 }
 
+// tooLarge is why a file is not looked into.
+func tooLarge(f imports.File) (why string) {
+	if len(f.Text) > maxSize {
+		return "is larger than 16 MiB: split it"
+	}
+	return ""
+}
+
 // unread is why a file cannot be read as text, and in which line.
 func unread(f imports.File) (line int, why string) {
-	switch {
-	case len(f.Text) > maxSize:
-		return 0, "is larger than 16 MiB: split it"
-	case !utf8.Valid(f.Text):
+	if !utf8.Valid(f.Text) {
 		return lineOf(f.Text, invalid(f.Text)), "is not UTF-8 here"
 	}
 	if i := bytes.IndexByte(f.Text, 0); i >= 0 {
