@@ -86,15 +86,9 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := probe(ctx, b.workshop, c.Limits)
+	b.trySandbox(ctx)
 	if ctx.Err() != nil {
 		return nil, fault.Wrap(fault.Unavailable, ctx.Err(), "try a sandbox")
-	}
-	if err != nil {
-		b.why = bounded(said(err))
-		b.log.Warn("modules with commands cannot be built here", "why", b.why)
-	} else {
-		b.sandbox = box
 	}
 	b.git, err = git.New(git.Config{
 		Home: s.path("git"), Allow: git.Allow{Hosts: c.PlainHosts, Folders: c.FileFolders},
@@ -105,6 +99,21 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 	}
 	b.registry = b.ownRegistry
 	return b, nil
+}
+
+// trySandbox finds out whether a sandbox works here. Where it was only the disk
+// that refused, that may pass.
+func (b *builder) trySandbox(ctx context.Context) {
+	box, err := probe(ctx, b.workshop, b.config.Limits)
+	if err == nil {
+		b.sandbox, b.why, b.refused = box, "", false
+		return
+	}
+	why := bounded(said(err))
+	if ctx.Err() == nil && why != b.why {
+		b.log.Warn("modules with commands cannot be built here", "why", why)
+	}
+	b.why, b.refused = why, disk.Refused(err)
 }
 
 // close leaves no build behind.

@@ -246,3 +246,25 @@ func TestSandboxThatIsNotThereIsNoExitStatus(t *testing.T) {
 		t.Errorf("a bwrap that is gone: %v", err)
 	}
 }
+
+// A disk that refused the first try of a sandbox is no machine without one.
+func TestASandboxIsTriedAgainWhereADiskRefused(t *testing.T) {
+	t.Parallel()
+	needsSandbox(t)
+	rig := newRig(t)
+	b, closeAll, err := open(t.Context(), rig.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll() //nolint:errcheck // the folder goes with the test
+	b.caller.link = rig.controller
+	for _, refused := range []bool{false, true} {
+		b.sandbox, b.why, b.refused = nil, "the disk", refused
+		if err := b.turn(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if tried := b.sandbox != nil && b.why == ""; tried != refused {
+			t.Errorf("refused by a disk: %v, and tried again: %v (%s)", refused, tried, b.why)
+		}
+	}
+}

@@ -32,6 +32,7 @@ type builder struct {
 	workshop *workshop
 	sandbox  runs   // nil where there is none
 	why      string // then: why
+	refused  bool   // then: it was a disk, and it may be well again
 	git      Forge
 	registry func(build.Request) (Registry, error)
 	random   func(n int64) int64
@@ -64,6 +65,9 @@ func (b *builder) loop(ctx context.Context) error {
 
 // turn brings away what is kept, asks for one request, and makes it.
 func (b *builder) turn(ctx context.Context) error {
+	if b.refused {
+		b.trySandbox(ctx)
+	}
 	unwell := b.unwell()
 	if err := b.bringAway(ctx); err != nil {
 		if !disk.Refused(err) {
@@ -84,6 +88,9 @@ func (b *builder) turn(ctx context.Context) error {
 	})
 	if err == nil && unwell != "" && (grant == nil || b.unkept != nil) {
 		return fault.New(fault.Unavailable, "%s", unwell) // it was said, and none was asked for
+	}
+	if unwell != "" {
+		b.log.Warn("this builder is not well", "why", unwell)
 	}
 	if err != nil || grant == nil {
 		return err
