@@ -49,7 +49,7 @@ check: ## all that every change passes: lint, test, build, sweep, power and sim,
 
 sweep: ## kill each program before and after each of its effects, and start it again (POINT=text of some)
 	$(GO) test -tags meshcrash -count=1 -timeout 40m ./internal/line -run '^(TestEveryEffectMayBeTheLast|TestNoProgramUnpacksAWholeArchive|TestTwoBuildersAnswerOneRequest)$$' -point '$(POINT)'
-	$(GO) test -tags meshcrash -count=1 ./internal/db ./builder -run '^(TestEveryEffect|TestAMove|TestAnEffect|TestABuilderIsKilled)'
+	$(GO) test -tags meshcrash -count=1 ./internal/db ./builder ./cli -run '^(TestEveryEffect|TestAMove|TestAMatter|TestAnEffect|TestABuilderIsKilled)'
 	$(GO) test -count=1 ./host -run '^(TestKilledAnywhere|TestFullDisk)$$'
 
 bench: ## the benchmarks (BENCH=pattern)

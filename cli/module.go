@@ -12,7 +12,7 @@ import (
 )
 
 func (s *shell) module() *cobra.Command {
-	return group("module", "The modules: what is delivered", s.moduleAdd(), s.moduleList(), s.moduleShow(), s.moduleLook(), s.moduleHook(), s.moduleRemove())
+	return group("module", "The modules: what is delivered", s.moduleInit(), s.moduleCheck(), s.moduleAdd(), s.moduleList(), s.moduleShow(), s.moduleLook(), s.moduleHook(), s.moduleRemove())
 }
 
 func (s *shell) moduleAdd() *cobra.Command {

@@ -126,6 +126,13 @@ func writeAnswer(b *strings.Builder, prints string) {
 func TestReference(t *testing.T) {
 	t.Parallel()
 	s, _ := screen(0)
+	for _, one := range schemas() {
+		text, err := one.text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		upToDate(t, "../docs/"+one.file, string(text))
+	}
 	upToDate(t, "../docs/cli.md", regexp.MustCompile(`\n{3,}`).ReplaceAllString(reference(s.root()), "\n\n"))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"noxmesh/api"
+	"noxmesh/cli/folder"
 	"noxmesh/document"
 	"noxmesh/internal/term"
 	"noxmesh/inventory"
@@ -133,6 +134,9 @@ func TestWhatAPersonSees(t *testing.T) {
 			s.showModule(api.ModuleShowOut{
 				ModuleOut: api.ModuleOut{Module: "site", Repository: "https://git.example.org/web/site.git", Ref: "refs/heads/live", Folder: "site", Policy: "auto", AddedBy: "anna", AddedAt: ago(72 * time.Hour)},
 				Status:    st.Modules[0], Summary: "A website", Provides: []string{"site"}, Requires: []string{"dots", "board"},
+				Offers: []string{"domain"}, Claims: []string{"tcp:80"}, Capabilities: []string{"systemd"},
+				Instances: []api.Instance{{Name: "db", Of: "postgres-database", GrantedBy: []string{"postgres"}}, {Name: "web", Of: "route"}},
+				Grants:    []api.Grant{{Kind: "view", Says: "a page", Gives: []string{"url"}}},
 				Writes: []api.Write{
 					{Commit: strings.Repeat("f", 40), Nodes: []string{"gamma", "alpha"}, By: "policy auto", At: ago(time.Hour)},
 					{Build: "sha256:" + strings.Repeat("a", 64), Nodes: []string{"alpha"}, By: "anna", At: ago(2 * time.Hour), Why: "the new one is\nslow"},
@@ -247,7 +251,7 @@ func TestEveryCommandIsWhole(t *testing.T) {
 // ownAnswers are what the program prints that comes from no controller.
 func ownAnswers() map[string]reflect.Type {
 	out := map[string]reflect.Type{}
-	for _, t := range []reflect.Type{reflect.TypeFor[versions](), reflect.TypeFor[devUp]()} {
+	for _, t := range []reflect.Type{reflect.TypeFor[versions](), reflect.TypeFor[devUp](), reflect.TypeFor[folder.Checked](), reflect.TypeFor[folder.Drafted]()} {
 		out[api.SchemaName(t)] = t
 	}
 	return out

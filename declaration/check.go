@@ -193,3 +193,6 @@ func (c *checker) found(at string, r Resource, w Where) {
 	case Directory, Link:
 	}
 }
+
+// Schema is the JSON Schema of the declaration, by its types.
+func Schema() ([]byte, error) { return form().Schema() }

@@ -22,6 +22,8 @@ type Form[T any] struct {
 	Later   map[string]string // keys of later versions by path, "resources[].unit", and what to say of each
 	Like    map[string]string // what a value may look like by path, "resources[].mode", for whoever left it out or wrote another kind
 	Check   func(v T, r *Reading)
+
+	Keywords map[string]Keywords // what the schema says beside the types, by path: "settings.*.type"; "provides[]#string" for the short form
 }
 
 // Decode reads one document of this form. All faults that can be found are said

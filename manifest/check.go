@@ -120,14 +120,15 @@ func (c *checker) name(path, name, what string) {
 		return
 	}
 	want := wantName
-	if near := nearName(name); near != "" {
+	if near := NearName(name); near != "" {
 		want += ", as " + strconv.Quote(near)
 	}
 	c.Fault(path, want, "%+q is not %s", document.Short(name), what)
 }
 
-// nearName is the name that somebody may have meant who wrote this in ASCII.
-func nearName(s string) string {
+// NearName is the name that somebody may have meant who wrote this in ASCII, or
+// empty.
+func NearName(s string) string {
 	near := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'A' && r <= 'Z':

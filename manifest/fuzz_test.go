@@ -9,10 +9,20 @@ import (
 	"noxmesh/manifest"
 )
 
+// FuzzDecodeSource also holds that the schema takes whatever the decoder takes.
 func FuzzDecodeSource(f *testing.F) {
+	schema := compiled(f, manifest.SourceSchema)
 	documenttest.Fuzz(f, documenttest.Codec[manifest.Source]{
 		Decode: func(b []byte) (manifest.Source, error) { return manifest.DecodeSource("module.json", b) },
 		Encode: manifest.Source.Encode,
+		Also: func(t *testing.T, data []byte, _ manifest.Source, err error) {
+			if err != nil {
+				return
+			}
+			if err := validate(schema, data); err != nil {
+				t.Errorf("the schema refuses it: %v", err)
+			}
+		},
 	}, 130, documenttest.Seeds(f, "testdata/v1/*.json", "testdata/bad/*.json")...)
 }
 

@@ -224,3 +224,6 @@ func (c checker) facts(f Facts) {
 		c.text(document.At("facts.capabilities", i), name, wordLimit)
 	}
 }
+
+// Schema is the JSON Schema of the report, by its types.
+func Schema() ([]byte, error) { return form().Schema() }

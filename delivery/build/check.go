@@ -107,3 +107,9 @@ func (c checker) between(path string, n, least, most int64) {
 		c.Fault(path, "want "+strconv.FormatInt(least, 10)+" to "+strconv.FormatInt(most, 10), "it is %d", n)
 	}
 }
+
+// RequestSchema is the JSON Schema of a build request, by its types.
+func RequestSchema() ([]byte, error) { return requestForm().Schema() }
+
+// AnswerSchema is the JSON Schema of a builder's answer, by its types.
+func AnswerSchema() ([]byte, error) { return answerForm().Schema() }

@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"noxmesh/cli/folder"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+	"noxmesh/internal/term"
+	"noxmesh/manifest"
+)
+
+func (s *shell) moduleCheck() *cobra.Command {
+	return printing[folder.Checked](&cobra.Command{
+		Use:   "check [DIR]",
+		Short: "Check a module's folder before it is committed",
+		Long: `Check a module's folder before it is committed: whether module.json is read, and
+whether the files that it names are there. It asks no controller, so that it can
+run where there is none: a hook of git, a forge's CI. What is wrong is said with
+file, line and column; the exit status is 3 then, and 0 where nothing is.
+
+What a command of the build would leave behind is not looked for.`,
+		Example: `  mesh module check
+  mesh module check services/board -o json`,
+		Args:              arguments(0, 1),
+		ValidArgsFunction: each(folders),
+		RunE: func(_ *cobra.Command, args []string) error {
+			out, err := folder.Check(dirOf(args))
+			if err != nil {
+				return err
+			}
+			s.bad = !out.Good
+			s.show(out, func() {
+				for _, p := range out.Problems {
+					s.line("%s", term.Clean(p.String()))
+				}
+				if out.Good {
+					s.line("%s: module %s is good", term.Clean(out.File), term.Clean(out.Module))
+				}
+			})
+			return nil
+		},
+	})
+}
+
+func (s *shell) moduleInit() *cobra.Command {
+	name := ""
+	c := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Write the smallest right module.json for a folder",
+		Long: `Look at a folder and write the smallest module.json that is right for it, and say
+what was chosen and why. The module is named after the folder. A module.json that
+is there is never written over.
+
+It takes the units of systemd, a Go program that can be built without network, and
+a folder of pages with an index.html. Whatever else is to go out is for a person
+to say.`,
+		Example: `  mesh module init
+  mesh module init services/board --name meshboard`,
+		Args:              arguments(0, 1),
+		ValidArgsFunction: each(folders),
+		RunE: func(_ *cobra.Command, args []string) error {
+			out, err := folder.Draft(dirOf(args), name)
+			if err == nil {
+				err = writeNew(out.File, []byte(out.Text))
+			}
+			if err != nil {
+				return err
+			}
+			s.show(out, func() {
+				s.out.Note("%s is written", out.File)
+				for _, why := range out.Why {
+					s.out.Note("%s", why)
+				}
+				for _, why := range out.Left {
+					s.out.Note("left out: %s", why)
+				}
+				s.out.Hint("mesh module check %s", dirOf(args))
+			})
+			return nil
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "the `name` of the module; that of the folder where it is not given")
+	s.completes(c, "name", oneOf())
+	return printing[folder.Drafted](c)
+}
+
+// writeNew writes a file that is not there yet, whole or not at all.
+func writeNew(file string, text []byte) error {
+	err := effect.Do("cli.manifest.write", func() error {
+		f, err := os.CreateTemp(filepath.Dir(file), ".module.json-*")
+		if err != nil {
+			return err
+		}
+		defer os.Remove(f.Name()) //nolint:errcheck // the file has its own name by then
+		_, err = f.Write(text)
+		if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+			return err
+		}
+		return os.Link(f.Name(), file) // a rename would write over what has come meanwhile
+	})
+	if errors.Is(err, fs.ErrExist) {
+		return fault.New(fault.Conflict, "there is a %s in %q already", manifest.Name, filepath.Dir(file))
+	}
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "write %q", file)
+	}
+	return nil
+}
+
+// dirOf is the folder that a command was given, or the one that it is typed in.
+func dirOf(args []string) string {
+	if len(args) == 0 {
+		return "."
+	}
+	return args[0]
+}
+
+// folders lets the shell complete the names of folders.
+func folders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}

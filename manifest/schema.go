@@ -1,0 +1,160 @@
+package manifest
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"noxmesh/document"
+)
+
+// SourceSchema is the JSON Schema of module.json, by which an editor completes
+// it. It refuses nothing that DecodeSource takes.
+func SourceSchema() ([]byte, error) {
+	f := sourceForm()
+	f.Keywords = sourceKeywords()
+	return f.Schema()
+}
+
+// BuiltSchema is the JSON Schema of the built manifest.
+func BuiltSchema() ([]byte, error) {
+	f := builtForm()
+	f.Keywords = commonKeywords()
+	return f.Schema()
+}
+
+type keywords = document.Keywords
+
+// The patterns are those of the decoder, as far as a schema can say them.
+const (
+	patternName    = `^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`
+	patternSetting = `^[a-z]([a-z0-9_-]{0,61}[a-z0-9])?$`
+	patternLine    = `^[^\x00-\x1f\x7f-\x9f]*$`
+	patternClaim   = `^((tcp|udp):([1-9][0-9]{0,4}|[0-9]*\$\{.*)|name:([a-z0-9-]+|[a-z0-9-]*\$\{.*))$`
+	patternPath    = `^/.*[^/]$`
+	patternUnclean = `//|/\.\.?(/|$)`
+)
+
+func name() keywords { return keywords{"pattern": patternName} }
+
+func nameList() keywords { return keywords{"uniqueItems": true, "maxItems": listLimit} }
+
+func line() keywords { return keywords{"maxLength": saysLimit, "pattern": patternLine} }
+
+func named(pattern string) keywords {
+	return keywords{"propertyNames": keywords{"pattern": pattern}, "maxProperties": listLimit}
+}
+
+// oneValue is what stands where a setting has a value.
+func oneValue() keywords {
+	const largest = 1 << 53
+	return keywords{"type": []string{"string", "integer", "boolean"}, "minimum": -largest, "maximum": largest}
+}
+
+// relative is a path below the module's folder.
+func relative(itself bool) keywords {
+	inside := keywords{"minLength": 1, "pattern": `^[^/].*`, "not": keywords{"pattern": `^\.\.?(/|$)|//|/\.\.?(/|$)|/$`}}
+	if !itself {
+		return inside
+	}
+	return keywords{"anyOf": []any{inside, keywords{"const": "."}}}
+}
+
+// settingKeywords is what the settings at this path are.
+func settingKeywords(path string) map[string]keywords {
+	rules := []any{}
+	for _, t := range []string{StringSetting, IntegerSetting, BooleanSetting} {
+		rules = append(rules, keywords{
+			"if":   keywords{"properties": keywords{"type": keywords{"const": t}}},
+			"then": keywords{"properties": keywords{"default": keywords{"type": t}}},
+		})
+	}
+	value := oneValue()
+	value["maxLength"] = saysLimit
+	return map[string]keywords{
+		path:                {"propertyNames": keywords{"pattern": patternSetting}},
+		path + ".*":         {"allOf": rules},
+		path + ".*.type":    {"enum": []string{StringSetting, IntegerSetting, BooleanSetting}},
+		path + ".*.default": value,
+		path + ".*.says":    line(),
+	}
+}
+
+// commonKeywords is what the two forms of a manifest share.
+func commonKeywords() map[string]keywords {
+	out := map[string]keywords{
+		"module": name(), "summary": line(),
+		"provides": nameList(), "provides[]#string": name(), "provides[].name": name(),
+		"provides[].scope": {"enum": []string{nodeScope, string(MeshScope)}},
+		"requires":         nameList(), "requires[]": name(),
+		"instances": named(patternName), "instances.*.of": name(),
+		"instances.*.with": {"propertyNames": keywords{"pattern": patternSetting}}, "instances.*.with.*": oneValue(),
+		"grants": named(patternName), "grants.*.says": line(), "grants.*.gives": nameList(), "grants.*.gives[]": name(),
+		"claims": nameList(), "claims[]": {"pattern": patternClaim},
+		"capabilities": nameList(), "capabilities[]": name(),
+		"resources[].id":   name(),
+		"resources[].type": {"enum": resourceTypes()},
+		"resources[].path": {"pattern": patternPath, "not": keywords{"pattern": patternUnclean}},
+		"resources[].mode": {"pattern": octalMode.String()},
+	}
+	maps.Copy(out, settingKeywords("settings"))
+	maps.Copy(out, settingKeywords("grants.*.with"))
+	return out
+}
+
+func sourceKeywords() map[string]keywords {
+	out := commonKeywords()
+	maps.Copy(out, map[string]keywords{
+		"resources[]":            {"allOf": resourceRules()},
+		"resources[].content":    {"maxLength": ContentLimit},
+		"resources[].from":       relative(false),
+		"build.run[]":            command(),
+		"build.test[]":           command(),
+		"build.artifacts":        {"propertyNames": keywords{"pattern": patternName}},
+		"build.artifacts.*.type": {"enum": []string{typeArchive}},
+		"build.artifacts.*.path": relative(true),
+	})
+	for _, k := range Keys() {
+		path := strings.ReplaceAll(k.Path, "NAME", "*")
+		if out[path] == nil {
+			out[path] = keywords{}
+		}
+		out[path]["description"] = strings.ReplaceAll(k.Means, "`", "")
+	}
+	return out
+}
+
+// command is the program and its words.
+func command() keywords {
+	return keywords{"minItems": 1, "prefixItems": []any{keywords{"type": "string", "minLength": 1, "pattern": `^[^\x00]*$`}}, "items": keywords{"type": "string", "pattern": `^[^\x00]*$`}}
+}
+
+// resourceRules is which keys belong to a resource of each type.
+func resourceRules() []any {
+	all := []string{"mode", "content", "from", "target", "artifact"}
+	var rules []any
+	for _, t := range resourceTypes() {
+		f, _ := fieldsOf(t)
+		belongs, must := slices.Clone(f.may), []any{}
+		for _, choices := range f.source {
+			var one []any
+			for name := range strings.SplitSeq(choices, "|") {
+				belongs = append(belongs, name)
+				one = append(one, keywords{"required": []string{name}})
+			}
+			must = append(must, keywords{"oneOf": one})
+		}
+		properties := keywords{}
+		for _, name := range all {
+			if !slices.Contains(belongs, name) {
+				properties[name] = false
+			}
+		}
+		then := keywords{"properties": properties}
+		if len(must) > 0 {
+			then["allOf"] = must
+		}
+		rules = append(rules, keywords{"if": keywords{"properties": keywords{"type": keywords{"const": t}}, "required": []string{"type"}}, "then": then})
+	}
+	return rules
+}
