@@ -1,6 +1,9 @@
 package python
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
 // value is one of a TOML document.
 type value struct {
@@ -61,7 +64,7 @@ func parseTOML(text []byte) (root *value, line int, why string) {
 		}
 		t.lineEnd()
 	}
-	return newTable(madeHeader), t.line, t.why
+	return newTable(madeHeader), max(1, min(t.line, bytes.Count(text, []byte("\n")))), t.why
 }
 
 func newTable(by made) *value { return &value{kind: valueTable, table: map[string]*value{}, made: by} }
