@@ -1,8 +1,11 @@
 package mesh_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	mesh "noxmesh"
 )
@@ -37,4 +40,21 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The names are what these expressions say.
+func TestNamesAreWhatTheirExpressionsSay(t *testing.T) {
+	t.Parallel()
+	module := regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	node := regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$`)
+	id := regexp.MustCompile(`^[a-z0-9]{8,32}$`)
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOfN(rapid.RuneFrom([]rune("aaz09-.A_/\n\x00ä")), 0, 66, -1).Draw(t, "s")
+		if n := rapid.IntRange(0, 66).Draw(t, "n"); n > 40 {
+			s = strings.Repeat("a", n-1) + s
+		}
+		if mesh.ValidModuleName(s) != module.MatchString(s) || mesh.ValidNodeName(s) != node.MatchString(s) || mesh.ValidID(s) != id.MatchString(s) {
+			t.Fatalf("%q", s)
+		}
+	})
 }

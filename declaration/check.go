@@ -1,7 +1,6 @@
 package declaration
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,10 +47,18 @@ func fieldsOf(t Type) (fields, bool) {
 	return fields{}, false
 }
 
-var (
-	idPart = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
-	mode   = regexp.MustCompile(`^0[0-7]{3}$`)
-)
+// validID reports whether this is the id of a resource: MODULE/ID, where both are
+// spelled as a module's name is.
+func validID(s string) bool {
+	module, id, _ := strings.Cut(s, "/")
+	return mesh.ValidModuleName(module) && mesh.ValidModuleName(id)
+}
+
+// validMode reports whether this is a mode as it is written: four octal digits
+// of which the first is 0.
+func validMode(s string) bool {
+	return len(s) == 4 && s[0] == '0' && strings.Trim(s, "01234567") == ""
+}
 
 func check(d Declaration, r *document.Reading) {
 	for _, id := range []struct{ path, id string }{{"mesh", d.Mesh}, {"node", d.Node}} {
@@ -101,9 +108,9 @@ func (c *checker) modules(modules []Module) {
 }
 
 func (c *checker) resource(at string, r Resource) {
-	module, id, _ := strings.Cut(r.ID, "/")
+	module, _, _ := strings.Cut(r.ID, "/")
 	switch {
-	case !idPart.MatchString(module) || !idPart.MatchString(id):
+	case !validID(r.ID):
 		c.Fault(at+".id", "want MODULE/ID", "%q is not the id of a resource", document.Short(r.ID))
 	case !c.names[module]:
 		c.Fault(at+".id", "name it in body.modules", "%q is of a module that is not on this node", document.Short(r.ID))
@@ -147,7 +154,7 @@ func (c *checker) fields(at string, r Resource) {
 			c.Fault(at, "add it", "a resource of type %s needs %s", r.Type, has.name)
 		}
 	}
-	if r.Mode != "" && !mode.MatchString(r.Mode) {
+	if r.Mode != "" && !validMode(r.Mode) {
 		c.Fault(at+".mode", "want four octal digits of at most 0777", "%q is not a mode", document.Short(r.Mode))
 	}
 	if why := document.BadName(r.Target); why != "" {

@@ -1,8 +1,8 @@
 package report
 
 import (
-	"regexp"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	mesh "noxmesh"
@@ -65,8 +65,11 @@ const (
 	wantState   = "want ok, changed, differs, waiting, failed, blocked or removed"
 )
 
-// resourceID is an id as a declaration has it: module/id.
-var resourceID = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?/[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+// resourceID reports whether s is an id as a declaration has it: module/id.
+func resourceID(s string) bool {
+	module, id, _ := strings.Cut(s, "/")
+	return mesh.ValidModuleName(module) && mesh.ValidModuleName(id)
+}
 
 func check(v Report, r *document.Reading) {
 	c := checker{r}
@@ -162,7 +165,7 @@ func (c checker) resources(resources []Resource) {
 	seen := map[string]bool{}
 	for i, res := range resources {
 		at := document.At("resources", i)
-		if !resourceID.MatchString(res.ID) {
+		if !resourceID(res.ID) {
 			c.Fault(at+".id", "want MODULE/ID", "%q is not the id of a resource", document.Short(res.ID))
 		}
 		if seen[res.ID] {
