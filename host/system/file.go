@@ -104,7 +104,7 @@ func (w Writer) Write(b []byte) (int, error) {
 	for done < len(b) {
 		n, err := unix.Write(w.fd, b[done:])
 		switch {
-		case err == unix.EINTR: //nolint:errorlint // a bare number
+		case err == unix.EINTR:
 		case err != nil:
 			return done, &fs.PathError{Op: "write", Err: err}
 		case n == 0:
