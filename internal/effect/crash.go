@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -118,20 +119,27 @@ func (h here) crash(when string) {
 	select {}
 }
 
-// planned is the failure that MESH_FAIL asks for here, or nil. Without a number
-// it is at every occurrence. Where MESH_FAIL_WHILE names a file, there is none
-// once that file is gone.
+// planned is the failure that MESH_FAIL asks for here, or nil: the first of
+// several with commas between. Without a number it is at every occurrence. Where
+// MESH_FAIL_WHILE names a folder, there is only what has a file of its name there.
 func (h here) planned() error {
-	point, name, ok := strings.Cut(os.Getenv("MESH_FAIL"), ":")
-	if !ok || point != h.byName() && point != h.byWay() && point != h.name && point != h.name+"@"+h.way {
-		return nil
-	}
-	if file := os.Getenv("MESH_FAIL_WHILE"); file != "" {
-		if _, err := os.Stat(file); err != nil {
-			return nil
+	for failure := range strings.SplitSeq(os.Getenv("MESH_FAIL"), ",") {
+		point, name, ok := strings.Cut(failure, ":")
+		if !ok || point != h.byName() && point != h.byWay() && point != h.name && point != h.name+"@"+h.way {
+			continue
 		}
+		if dir := os.Getenv("MESH_FAIL_WHILE"); dir != "" {
+			if _, err := os.Stat(filepath.Join(dir, failure)); err != nil {
+				continue
+			}
+		}
+		note("MESH_EFFECTS", "fail "+failure)
+		return errorOf(name)
 	}
-	note("MESH_EFFECTS", "fail "+h.byName())
+	return nil
+}
+
+func errorOf(name string) error {
 	switch name {
 	case "ENOSPC":
 		return syscall.ENOSPC

@@ -41,6 +41,7 @@ func (w *told) dev(t *testing.T) {
 	t.Cleanup(w.settle)
 	w.controller = w.part("dev", nil, "")
 	w.controller.program, w.controller.args = filepath.Join(w.programs, "mesh"), []string{"dev", "--dir", dir, "--hosts", "1", "--every", "300ms", "--drift", "1s"}
+	w.begins()
 	w.beginDev()
 	w.until("everybody has been heard of", func(s status.Status) string {
 		if n := nodeOf(s, "node1"); n.State != "idle" || n.LastSeen.IsZero() {
@@ -62,7 +63,6 @@ func (w *told) dev(t *testing.T) {
 	w.login()
 	w.settle()
 	w.interrupt(t)
-	w.reached()
 }
 
 // beginDev starts mesh dev, and starts it again when it or what it let join has died.
@@ -76,11 +76,14 @@ func (w *told) beginDev() {
 			ended := p.ended
 			p.mu.Unlock()
 			select {
-			case <-w.over:
+			case <-w.ended:
 				return
 			case <-ended:
 			}
-			if !w.fell() {
+			switch {
+			case w.failing:
+				time.Sleep(100 * time.Millisecond) // as long as a person takes, at least
+			case !w.fell():
 				w.t.Errorf("mesh dev ended by itself: %v", p.err)
 				return
 			}
@@ -102,13 +105,17 @@ func (w *told) login() {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	out, err := run(w.env(), "login", text)
-	for killed(err) && w.fell() {
-		out, err = run(w.env(), "login", text)
-	}
-	if err != nil {
-		w.t.Errorf("mesh login: %v: %s", err, out)
-	}
+	w.poll("the login is kept", func() string {
+		out, err := run(w.env(), "login", text)
+		if err == nil {
+			return ""
+		}
+		if !w.failing && !(killed(err) && w.fell()) {
+			w.t.Fatalf("mesh login: %v: %s", err, out)
+		}
+		w.hears(out)
+		return out
+	})
 	if out, err := run(nil, "status"); err != nil || !strings.Contains(out, "site") {
 		w.t.Errorf("mesh status with the login that was kept: %v: %s", err, out)
 	}

@@ -4,143 +4,311 @@ package line
 
 import (
 	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"noxmesh/internal/invariant"
 )
 
-// fault is an effect of the mortal that fails, from the beginning until somebody
-// has been told of it.
-type faulty struct {
-	lifted atomic.Bool
-	heard  sync.Mutex // guards said
-	said   string     // by what ended at once: a join, a login
-}
+var errorsOf = flag.Int("errors", 3, "of the failing effects: how many of the three errors each place has, in turn where it is fewer")
 
 // failures are the errors, and what people read of them.
-func failures() []struct{ name, words string } {
-	return []struct{ name, words string }{
-		{"ENOSPC", "no space left on device"}, {"EIO", "input/output error"}, {"EROFS", "read-only file system"},
-	}
+func failures() map[string]string {
+	return map[string]string{"ENOSPC": "no space left on device", "EIO": "input/output error", "EROFS": "read-only file system"}
 }
 
-// silent are the effects whose failure nobody needs to hear of, and why.
-func silent() map[string]string {
-	return map[string]string{
-		"keep.reserve.make":   "where there is no room to keep there was none to lose",
-		"bus.answer.send":     "whoever asked asks again, and says that nobody answered",
-		"bus.connection.open": "",
-	}
-}
-
-// The whole line again: in each telling one effect of one program fails, as on a
-// full disk, a broken one or one that was mounted read-only, until somebody has
-// been told of it. Nothing is half-written meanwhile, and once the fault is over
-// everything goes on by itself.
+// The whole line again: in each telling some effects of one program fail, each as
+// on a full disk, a broken one, and one that was mounted read-only, until somebody
+// has been told what could not be done and why. Nothing is half-written meanwhile,
+// and once it is over everything goes on by itself.
 func TestEveryEffectMayFail(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, crashing)
-	var todo []telling
-	for i, p := range survey(t, dir) {
-		if p.mortal == person {
-			continue
-		}
+	places := survey(t, dir)
+	var all []death
+	names := slices.Sorted(maps.Keys(failures()))
+	for i, p := range places {
 		way, _ := strings.CutSuffix(p.point, "#1")
-		todo = append(todo, telling{programs: dir, mortal: p.mortal, fail: way + ":" + failures()[i%len(failures())].name, certain: p.certain})
+		for n := range min(*errorsOf, len(names)) {
+			all = append(all, death{mortal: p.mortal, point: way + ":" + names[(i+n)%len(names)], certain: p.certain})
+		}
 	}
-	todo = slices.DeleteFunc(todo, func(s telling) bool { return !strings.Contains(s.name(), *only) })
-	tell(t, todo, func(t *testing.T, s telling) { s.tell(t) })
+	sweep(t, telling{programs: dir, failing: true, calls: callsOf(places)}, slices.DeleteFunc(all, func(d death) bool { return !strings.Contains(d.name(), *only) }))
 }
 
-func (w *told) faultFile() string { return w.path("fault") }
+// callsOf is what led to each place, by name and way.
+func callsOf(places []place) map[string]string {
+	calls := map[string]string{}
+	for _, p := range places {
+		way, _ := strings.CutSuffix(p.point, "#1")
+		calls[way] = p.calls
+	}
+	return calls
+}
 
-// begins lets the fault begin, and ends it when it has been reached and told.
+// faulty is the failures of one story. One at a time of those that are told in the
+// same words: of two, nobody could say which of them was.
+type faulty struct {
+	state   sync.Mutex            // guards what follows
+	begun   map[string]*beginning // by failure
+	over    []string              // failures that were told, in that order
+	latest  time.Time             // when the last of them was
+	resting bool                  // none begins: this round has had its share
+	said    string                // by what ended at once: a join, a login
+}
+
+// beginning is a failure under way.
+type beginning struct {
+	reached time.Time // zero where the program has not come to it
+	log     int64     // what was said before it began
+	said    int
+}
+
+// share is how many failures a round has. A build that could not be is tried again
+// in a minute, and a loop waits twice as long each time.
+func share(mortal string) int64 {
+	return map[string]int64{"builder": 1, "controller": 3}[mortal]
+}
+
+func (w *told) faults() string { return w.path("faults") }
+
+// begins lets failures begin and end, for as long as anything is started.
 func (w *told) begins() {
-	if w.fail == "" {
+	if !w.failing {
 		return
 	}
-	must(w.t, os.WriteFile(w.faultFile(), nil, 0o600))
+	w.begun = map[string]*beginning{}
+	must(w.t, os.MkdirAll(w.faults(), 0o700))
+	w.fails()
 	w.guards.Go(func() {
 		tick := time.NewTicker(50 * time.Millisecond)
 		defer tick.Stop()
-		for !w.failedOnce() {
+		for {
 			select {
-			case <-w.over:
+			case <-w.ended:
 				return
 			case <-tick.C:
+				w.fails()
 			}
 		}
-		w.lift()
 	})
 }
 
-func (w *told) failedOnce() bool {
-	text, err := os.ReadFile(w.effects)
-	return err == nil && strings.Contains(string(text), "fail ")
+// fails looks which failures the program has come to, ends those that were told,
+// and lets others begin.
+func (w *told) fails() {
+	w.state.Lock()
+	defer w.state.Unlock()
+	w.reach()
+	for failure, b := range w.begun {
+		if b.reached.IsZero() {
+			continue
+		}
+		why := w.tells(failure, b)
+		if why != "" && time.Since(b.reached) < *patience/3 {
+			continue
+		}
+		var found []invariant.Finding
+		if why != "" {
+			found = append(found, invariant.Finding{Invariant: "I8", Where: failure, What: why})
+		}
+		w.finish(failure, append(found, invariant.Always(w.see(w.mesh))...))
+	}
+	if w.rests() {
+		w.withdraw()
+		return
+	}
+	for _, failure := range w.ends {
+		under := slices.ContainsFunc(slices.Collect(maps.Keys(w.begun)), func(f string) bool { return family(f) == family(failure) })
+		if under || slices.Contains(w.over, failure) {
+			continue
+		}
+		w.begun[failure] = &beginning{log: w.logLength(), said: len(w.said)}
+		must(w.t, os.WriteFile(filepath.Join(w.faults(), failure), nil, 0o600))
+	}
 }
 
-// lift ends the fault when it has been told.
-func (w *told) lift() {
-	name, _, _ := strings.Cut(w.fail, "@")
-	if _, may := silent()[name]; !may {
-		over := time.NewTimer(*patience / 3)
-		defer over.Stop()
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		for told := false; !told; {
-			select {
-			case <-tick.C:
-				told = w.tells()
-			case <-over.C:
-				w.t.Errorf("%s: nobody says so", w.fail)
-				told = true
-			}
+// rests reports whether no failure is to begin in this round any more.
+func (w *told) rests() bool {
+	had := w.died.Load() - w.before.Load()
+	if most := share(w.mortal); most > 0 && w.before.Load() >= 0 && (had >= most || had > 0 && time.Since(w.latest) > 2*time.Second) {
+		w.resting = true
+	}
+	return w.resting
+}
+
+// withdraw ends what has begun and was not come to.
+func (w *told) withdraw() {
+	for failure, b := range w.begun {
+		must(w.t, os.RemoveAll(filepath.Join(w.faults(), failure)))
+		if w.reach(); b.reached.IsZero() {
+			delete(w.begun, failure)
 		}
 	}
-	mustHold(w.t, "while it fails", invariant.Always(w.see(w.mesh)))
-	must(w.t, os.Remove(w.faultFile()))
-	w.lifted.Store(true)
 }
 
-// tells reports whether somebody who looks can see what is wrong: in the status,
-// in the program's log, or in what a command said.
-func (w *told) tells() bool {
-	_, name, _ := strings.Cut(w.fail, ":")
-	words := ""
-	for _, f := range failures() {
-		if f.name == name {
-			words = f.words
+// reach notes what the program has come to.
+func (w *told) reach() {
+	text, err := os.ReadFile(w.effects)
+	if err != nil {
+		return // it has come to nothing at all
+	}
+	for line := range strings.Lines(string(text)) {
+		failure, ok := strings.CutPrefix(strings.TrimSpace(line), "fail ")
+		if b := w.begun[failure]; ok && b != nil && b.reached.IsZero() {
+			b.reached = time.Now()
 		}
+	}
+}
+
+// finish ends a failure that was told, or of which nobody has said anything.
+func (w *told) finish(failure string, found []invariant.Finding) {
+	w.found.mu.Lock()
+	defer w.found.mu.Unlock()
+	if w.found.dead == nil {
+		w.found.dead = map[string][]invariant.Finding{}
+	}
+	w.found.dead[failure] = found
+	must(w.t, os.RemoveAll(filepath.Join(w.faults(), failure)))
+	delete(w.begun, failure)
+	w.over, w.latest = append(w.over, failure), time.Now()
+	w.died.Add(1)
+}
+
+// quiet reports whether this round has had its share of failures, and nobody
+// waits to be told of one.
+func (w *told) quiet() bool {
+	w.state.Lock()
+	defer w.state.Unlock()
+	return w.failing && share(w.mortal) > 0 && w.rests() && len(w.begun) == 0
+}
+
+// rest waits until no failure is under way; none begins until the next round.
+func (w *told) rest() {
+	w.t.Helper()
+	w.state.Lock()
+	w.resting = true
+	w.state.Unlock()
+	w.poll("every failure was told", func() string {
+		w.state.Lock()
+		defer w.state.Unlock()
+		return strings.Join(slices.Sorted(maps.Keys(w.begun)), ", ")
+	})
+}
+
+// again lets failures begin again.
+func (w *told) again() {
+	if !w.failing {
+		return
+	}
+	w.state.Lock()
+	defer w.state.Unlock()
+	w.resting = false
+}
+
+// waiting are the failures that the program has come to, and of which nobody has
+// been told yet.
+func (w *told) waiting() string {
+	w.state.Lock()
+	defer w.state.Unlock()
+	w.reach()
+	var all []string
+	for failure, b := range w.begun {
+		if !b.reached.IsZero() {
+			all = append(all, failure)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// tells is what stands against that somebody who looks can see what could not be
+// done and why: in the status, in the program's log, or in what a command said.
+func (w *told) tells(failure string, b *beginning) string {
+	point, errno, _ := strings.Cut(failure, ":")
+	name, _, _ := strings.Cut(point, "@")
+	if silent(name, w.calls[point]) != "" {
+		return ""
+	}
+	words, near := failures()[errno], ""
+	for _, message := range w.messages(b) {
+		if !strings.Contains(message, words) {
+			continue
+		}
+		if near += "\n  " + message; says(name, message, words) {
+			w.t.Logf("%s %s is told: %s", w.mortal, failure, message)
+			return ""
+		}
+	}
+	if near != "" {
+		return "nobody says what could not be done: " + near
+	}
+	return "nobody says so"
+}
+
+// messages is what people could have read since a failure began: lines of the
+// program's log, what commands have said, and the troubles of the status, each
+// with what it is about.
+func (w *told) messages(b *beginning) []string {
+	all := []string{w.said[b.said:]}
+	if text, err := os.ReadFile(w.logFile()); err == nil {
+		all = append(all, strings.Split(string(text[min(b.log, int64(len(text))):]), "\n")...)
 	}
 	if s, err := w.status(); err == nil {
+		var tree any
 		text, err := json.Marshal(s)
-		if err == nil && strings.Contains(string(text), words) {
-			return true
+		must(w.t, err)
+		must(w.t, json.Unmarshal(text, &tree))
+		all = append(all, leaves(tree, "")...)
+	}
+	return all
+}
+
+// leaves are the objects of a document, each with the words that stand in it and
+// above it.
+func leaves(tree any, above string) (all []string) {
+	switch v := tree.(type) {
+	case []any:
+		for _, one := range v {
+			all = append(all, leaves(one, above)...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if text, ok := v[key].(string); ok {
+				above += fmt.Sprintf(" %s=%s", key, text)
+			}
+		}
+		all = append(all, above)
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			all = append(all, leaves(v[key], above+" "+key)...)
 		}
 	}
-	w.heard.Lock()
-	defer w.heard.Unlock()
-	if strings.Contains(w.said, words) {
-		return true
+	return all
+}
+
+// logFile is what the mortal writes to.
+func (w *told) logFile() string {
+	return w.path(map[string]string{"controller": "controller.log", "builder": "builder1.log", "host": "node1.log", person: "dev.log"}[w.mortal])
+}
+
+func (w *told) logLength() int64 {
+	info, err := os.Stat(w.logFile())
+	if err != nil {
+		return 0
 	}
-	for _, part := range []string{"controller", "builder1", "node1"} {
-		if w.is(part) {
-			text, err := os.ReadFile(w.path(part + ".log"))
-			return err == nil && strings.Contains(string(text), words)
-		}
-	}
-	return false
+	return info.Size()
 }
 
 // hears keeps what a command said before it ended.
 func (w *told) hears(out string) {
-	w.heard.Lock()
-	defer w.heard.Unlock()
+	w.state.Lock()
+	defer w.state.Unlock()
 	w.said += out
 }

@@ -31,17 +31,18 @@ import (
 type telling struct {
 	programs string   // the folder of those that can be told where to die
 	mortal   string   // which of them is a process of its own: controller, builder or host
-	deaths   []string // MESH_CRASH: it dies of each once, of whichever it comes to first
-	fail     string   // MESH_FAIL, for as long as nobody has been told of it
-	certain  bool     // every telling comes to it
+	ends     []string // MESH_CRASH: it dies of each once, of whichever it comes to first
+	failing  bool     // MESH_FAIL instead: each fails until somebody has been told of it
 	ways     string   // MESH_WAYS
+
+	calls map[string]string // that lead to each place
 }
 
 func (s telling) name() string {
-	if len(s.deaths) > 1 {
-		return fmt.Sprintf("%s %s and %d more", s.mortal, s.deaths[0], len(s.deaths)-1)
+	if len(s.ends) > 1 {
+		return fmt.Sprintf("%s %s and %d more", s.mortal, s.ends[0], len(s.ends)-1)
 	}
-	return s.mortal + " " + strings.Join(s.deaths, "") + s.fail
+	return s.mortal + " " + strings.Join(s.ends, "")
 }
 
 // told is a telling under way.
@@ -58,8 +59,8 @@ type told struct {
 	earlier int64         // how many of them when the story last asked for more
 	spare   atomic.Bool   // it runs, and was told of no death: the round has had its share
 	renewed atomic.Bool   // the story itself has killed it, to tell it of more
-	once    sync.Once     // closes over
-	over    chan struct{} // closed when nothing is started again
+	once    sync.Once     // closes ended
+	ended   chan struct{} // closed when nothing is started again
 	guards  sync.WaitGroup
 	found   verdicts
 }
@@ -68,7 +69,7 @@ type told struct {
 func (s telling) tell(t *testing.T) { s.begin(filepath.Join(t.TempDir(), "effects")).tell(t) }
 
 func (s telling) begin(effects string) *told {
-	w := &told{telling: s, effects: effects, over: make(chan struct{})}
+	w := &told{telling: s, effects: effects, ended: make(chan struct{})}
 	w.before.Store(-1)
 	return w
 }
@@ -112,18 +113,18 @@ func (w *told) env() []string {
 	if w.ways != "" {
 		env = append(env, "MESH_WAYS="+w.ways)
 	}
+	if w.failing {
+		return append(env, "MESH_FAIL="+strings.Join(w.ends, ","), "MESH_FAIL_WHILE="+w.faults())
+	}
 	if points := w.next(); len(points) > 0 {
 		env = append(env, "MESH_CRASH="+strings.Join(points, ","))
-	}
-	if w.fail != "" {
-		env = append(env, "MESH_FAIL="+w.fail, "MESH_FAIL_WHILE="+w.faultFile())
 	}
 	return env
 }
 
 // settle ends that anything is started again.
 func (w *told) settle() {
-	w.once.Do(func() { close(w.over) })
+	w.once.Do(func() { close(w.ended) })
 	w.guards.Wait()
 }
 
@@ -159,19 +160,19 @@ func (w *told) begin(p *part) {
 			ended := p.ended
 			p.mu.Unlock()
 			select {
-			case <-w.over:
+			case <-w.ended:
 				return
 			case <-ended:
 			}
 			switch {
 			case killed(p.err) && w.fell():
 			case killed(p.err) && w.renewed.Swap(false):
-			case w.fail == "":
+			case !w.failing:
 				w.t.Errorf("%s ended by itself: %v", p.name, p.err)
 				return
 			default: // a service manager starts it again
 				select {
-				case <-w.over:
+				case <-w.ended:
 					return
 				case <-time.After(300 * time.Millisecond):
 				}
@@ -305,7 +306,7 @@ func (w *told) third() {
 func (w *told) round(tree files) {
 	w.t.Helper()
 	w.renew()
-	w.t.Logf("%d of %d deaths were died after %d rounds", w.died.Load(), len(w.deaths), w.rounds+1)
+	w.t.Logf("%d of %d are through after %d rounds", w.died.Load(), len(w.telling.ends), w.rounds+1)
 	commit := w.forge.commit("site", w.anew(tree))
 	w.head("site", commit)
 	w.isOut(commit)
@@ -315,6 +316,9 @@ func (w *told) round(tree files) {
 func (w *told) last() {
 	w.t.Helper()
 	w.renew()
+	if len(w.builders) > 1 && !w.builders[1].running() {
+		w.builders[1].start() // it may have answers that it has not brought
+	}
 	if w.mortal == "controller" {
 		w.host("node2").stop()
 		w.poll("node2 is removed", func() string {
@@ -325,6 +329,7 @@ func (w *told) last() {
 			return ""
 		})
 	}
+	w.rest()
 	s := w.until("all is well", func(s status.Status) string {
 		if n := nodeOf(s, "node1"); len(s.Nodes) != 1 || n.State != "applied" || n.Behind != inventory.NotBehind || n.Refused != "" || n.Finding != "" {
 			return fmt.Sprintf("%+v", s.Nodes)
@@ -340,6 +345,7 @@ func (w *told) last() {
 		w.t.Errorf("at the end there is trouble: %+v, finding %q", m.Trouble, m.Finding)
 	}
 	mustHold(w.t, "at the end", invariant.AtEnd(w.see(w.mesh)))
+	w.again()
 	w.looksAgain()
 	insist(w.mesh, api.Unassign(), api.UnassignIn{Module: "site", Node: "node1"})
 	w.until("nothing is left on node1", func(s status.Status) string {
@@ -348,6 +354,7 @@ func (w *told) last() {
 		}
 		return ""
 	})
+	w.rest()
 	for _, gone := range []string{"opt/site/index.html", "etc/app", "etc/current", "turns", "moves"} {
 		w.lacks("node1", gone)
 	}
@@ -377,26 +384,33 @@ func (w *told) looksAgain() {
 func (w *told) close() {
 	w.t.Helper()
 	w.settle()
+	if w.failing { // some only fail at the end
+		w.before.Store(-1)
+		w.again()
+		w.fails()
+	}
 	for _, p := range append(append([]*part{}, w.hosts...), append(w.builders, w.controller)...) {
 		if p.ended != nil {
-			w.ends(p)
+			w.comesToAnEnd(p)
 		}
 	}
 	mustHold(w.t, "when all has ended", invariant.Always(w.see(w.mesh)))
 	w.leftovers()
-	w.reached()
 }
 
-// ends ends a part in order. One that dies of it is started once more.
-func (w *told) ends(p *part) {
+// comesToAnEnd ends a part in order. One that dies of it is started once more.
+func (w *told) comesToAnEnd(p *part) {
 	w.t.Helper()
 	for {
 		if p.running() {
 			p.halt()
 		}
-		failed := w.fail != "" && w.is(p.name) && w.failedOnce() && !w.lifted.Load()
+		failed := w.failing && w.is(p.name) && w.waiting() != ""
 		if failed {
-			w.lift()
+			w.poll("it is told", func() string {
+				w.fails()
+				return w.waiting()
+			})
 		}
 		if fell := w.is(p.name) && killed(p.err) && w.fell(); !fell && !failed {
 			break
@@ -412,16 +426,8 @@ func (w *told) ends(p *part) {
 			return ""
 		})
 	}
-	if p.err != nil && !errors.Is(p.err, context.Canceled) && !p.unborn() && w.fail == "" {
+	if p.err != nil && !errors.Is(p.err, context.Canceled) && !p.unborn() && !w.failing {
 		w.t.Errorf("%s ended with: %v", p.name, p.err)
-	}
-}
-
-// reached is that what was to fail was reached.
-func (w *told) reached() {
-	w.t.Helper()
-	if w.fail != "" && !w.lifted.Load() && w.certain {
-		w.t.Errorf("the %s never came to %s", w.mortal, w.fail)
 	}
 }
 
