@@ -35,6 +35,7 @@ type Input struct {
 type File struct {
 	Path string // from the root of the repository, by slashes
 	Text []byte // of a link, the text that it leads to
+	Link string // where a link leads, before Read has followed it
 }
 
 // Found is what one language found. Each list is sorted by name and place, and

@@ -68,6 +68,9 @@ func RemoveModule(tx *db.Tx, name string) error {
 	if err := dropRequests(tx, `module = $1 AND state <> 'done'`, name); err != nil {
 		return err
 	}
+	if err := dropReading(tx, name); err != nil {
+		return err
+	}
 	_, err = tx.Exec(`DELETE FROM module WHERE name = $1`, name)
 	return err
 }

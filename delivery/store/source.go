@@ -1,17 +1,24 @@
 package deliverystore
 
 import (
+	"noxmesh/delivery/imports"
 	"noxmesh/delivery/source"
 	"noxmesh/internal/db"
 	"noxmesh/manifest"
 )
 
-const sourceColumns = `module, ref, commit_hash, tree, manifest, head, looked_at, moved_at, state, why, since, notices`
+const sourceColumns = `module, ref, commit_hash, tree, manifest, head, looked_at, moved_at, state, why, since, notices, code`
+
+// readSource reads sources with what their code says.
+const readSource = `SELECT ` + sourceColumns + `, COALESCE((SELECT says FROM reading WHERE key = code), '') FROM source`
 
 func scanSource(r db.Row) (s source.Source, err error) {
 	var looked, moved, since int64
-	var text, state, notices string
-	if err = r.Scan(&s.Module, &s.Ref, &s.Commit, &s.Tree, &text, &s.Head, &looked, &moved, &state, &s.Why, &since, &notices); err != nil {
+	var text, state, notices, says string
+	if err = r.Scan(&s.Module, &s.Ref, &s.Commit, &s.Tree, &text, &s.Head, &looked, &moved, &state, &s.Why, &since, &notices, &s.Code.Key, &says); err != nil {
+		return s, err
+	}
+	if s.Code.Found, err = readingOf(s.Module, says); err != nil {
 		return s, err
 	}
 	s.State, _ = source.ParseState(state)
@@ -24,6 +31,38 @@ func scanSource(r db.Row) (s source.Source, err error) {
 		s.Notices = append(s.Notices, source.Notice{Kind: source.Kind(n.Kind), From: n.From, To: n.To, Since: db.Time(n.Since)})
 	}
 	return s, err
+}
+
+// readingOf is what a module's code says, as it was kept.
+func readingOf(module, says string) (map[string]imports.Found, error) {
+	if says == "" {
+		return nil, nil
+	}
+	return db.FromJSON[map[string]imports.Found]("what the code of "+module+" says", says)
+}
+
+// saveReading keeps what a module's code says, once for all that say it.
+func saveReading(tx *db.Tx, s source.Source) error {
+	was, _, err := db.One(tx, db.Text, `SELECT code FROM source WHERE module = $1`, s.Module)
+	if err != nil || was == s.Code.Key {
+		return err
+	}
+	if err := dropReading(tx, s.Module); err != nil || s.Code.Key == "" {
+		return err
+	}
+	says, err := db.JSON(s.Code.Found)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO reading (key, says) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`, s.Code.Key, says)
+	return err
+}
+
+// dropReading drops what this module's code said, where no other's says it.
+func dropReading(tx *db.Tx, module string) error {
+	_, err := tx.Exec(`DELETE FROM reading WHERE key = (SELECT code FROM source WHERE module = $1)
+		AND NOT EXISTS (SELECT 1 FROM source WHERE code = reading.key AND module <> $1)`, module)
+	return err
 }
 
 // notice is a source's notice as it is kept.
@@ -57,18 +96,21 @@ func SaveSource(tx *db.Tx, s source.Source) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(`INSERT INTO source (`+sourceColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+	if err := saveReading(tx, s); err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO source (`+sourceColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
 		ON CONFLICT (module) DO UPDATE SET ref = excluded.ref, commit_hash = excluded.commit_hash, tree = excluded.tree,
 		manifest = excluded.manifest, head = excluded.head, looked_at = excluded.looked_at, moved_at = excluded.moved_at,
-		state = excluded.state, why = excluded.why, since = excluded.since, notices = excluded.notices`,
-		s.Module, s.Ref, s.Commit, s.Tree, text, s.Head, db.Millis(s.LookedAt), db.Millis(s.MovedAt), string(s.State), s.Why, db.Millis(s.Since), notices)
+		state = excluded.state, why = excluded.why, since = excluded.since, notices = excluded.notices, code = excluded.code`,
+		s.Module, s.Ref, s.Commit, s.Tree, text, s.Head, db.Millis(s.LookedAt), db.Millis(s.MovedAt), string(s.State), s.Why, db.Millis(s.Since), notices, s.Code.Key)
 	return err
 }
 
 // Source is what is known of a module's source. Of one that nobody has looked
 // at, it is the module's name alone.
 func Source(tx *db.Tx, module string) (source.Source, error) {
-	s, found, err := db.One(tx, scanSource, `SELECT `+sourceColumns+` FROM source WHERE module = $1`, module)
+	s, found, err := db.One(tx, scanSource, readSource+` WHERE module = $1`, module)
 	if err == nil && !found {
 		s = source.Source{Module: module}
 	}
@@ -77,7 +119,7 @@ func Source(tx *db.Tx, module string) (source.Source, error) {
 
 // Sources is what is known of every source that was looked at, by module.
 func Sources(tx *db.Tx) (map[string]source.Source, error) {
-	all, err := db.All(tx, scanSource, `SELECT `+sourceColumns+` FROM source`)
+	all, err := db.All(tx, scanSource, readSource)
 	byModule := make(map[string]source.Source, len(all))
 	for _, s := range all {
 		byModule[s.Module] = s

@@ -16,7 +16,7 @@ func TestLookReadsCommitTreeAndFile(t *testing.T) {
 	r := f.repo("site", map[string]string{"module.json": `{"module":"site"}`, "services/board/module.json": `{"module":"board"}`})
 	head := r.git("rev-parse", "HEAD")
 	p, known := Place{URL: r.url}, ""
-	found, err := g.Look(t.Context(), p, known)
+	found, err := g.Look(t.Context(), p, Known{Commit: known})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,15 +25,15 @@ func TestLookReadsCommitTreeAndFile(t *testing.T) {
 		t.Fatalf("%+v", found)
 	}
 	p.Folder = "services/board"
-	if found, err = g.Look(t.Context(), p, known); err != nil || found.Tree != r.git("rev-parse", "HEAD:services/board") || string(found.Manifest) != `{"module":"board"}` {
+	if found, err = g.Look(t.Context(), p, Known{Commit: known}); err != nil || found.Tree != r.git("rev-parse", "HEAD:services/board") || string(found.Manifest) != `{"module":"board"}` {
 		t.Fatalf("%+v %v", found, err)
 	}
 	known = head
-	if found, err = g.Look(t.Context(), p, known); err != nil || !found.Unchanged || found.Tree != "" {
+	if found, err = g.Look(t.Context(), p, Known{Commit: known}); err != nil || !found.Unchanged || found.Tree != "" {
 		t.Fatalf("%+v %v", found, err)
 	}
 	next := r.commit("second", map[string]string{"services/board/module.json": `{"module":"b2"}`})
-	if found, err = g.Look(t.Context(), p, known); err != nil || found.Commit != next || string(found.Manifest) != `{"module":"b2"}` {
+	if found, err = g.Look(t.Context(), p, Known{Commit: known}); err != nil || found.Commit != next || string(found.Manifest) != `{"module":"b2"}` {
 		t.Fatalf("%+v %v", found, err)
 	}
 	left, err := os.ReadDir(g.tmp)

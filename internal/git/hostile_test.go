@@ -94,7 +94,7 @@ func TestNothingOfARepositoryIsRun(t *testing.T) {
 
 	g := newGit(t, func(c *Config) { c.Allow.Folders = []string{f.root} })
 	for _, url := range []string{r.url, "file://" + r.dir + "/.git", "file://" + r.dir} {
-		found, err := g.Look(t.Context(), Place{URL: url}, "")
+		found, err := g.Look(t.Context(), Place{URL: url}, Known{})
 		if err != nil || found.Commit != head || string(found.Manifest) != `{"module":"evil"}` {
 			t.Fatalf("%s: %+v %v", url, found, err)
 		}
@@ -157,7 +157,7 @@ func TestTreesThatNoGitShouldAccept(t *testing.T) {
 			if inside, _ := os.ReadDir(dir); len(inside) > 0 {
 				t.Errorf("written: %v", inside)
 			}
-			if _, err := g.Look(t.Context(), Place{URL: r.url, Ref: branch}, ""); fault.KindOf(err) != fault.Invalid {
+			if _, err := g.Look(t.Context(), Place{URL: r.url, Ref: branch}, Known{}); fault.KindOf(err) != fault.Invalid {
 				t.Errorf("a look takes it: %v", err)
 			}
 		})
@@ -187,14 +187,14 @@ func TestManifestThatIsNoFile(t *testing.T) {
 		head := r.commitTree(branch, c.tree)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found, err := g.Look(t.Context(), Place{URL: r.url, Ref: branch, Folder: c.folder}, "")
+			found, err := g.Look(t.Context(), Place{URL: r.url, Ref: branch, Folder: c.folder}, Known{})
 			if err != nil || found.Commit != head || found.Manifest != nil || !strings.Contains(found.Why, c.why) {
 				t.Fatalf("%+v %v", found, err)
 			}
 		})
 	}
 	head := r.commitTree("refs/heads/main", r.rawTree(rawEntry{"100644", "module.json", r.object("blob", "")}))
-	if found, err := g.Look(t.Context(), Place{URL: r.url}, ""); err != nil || found.Commit != head || found.Manifest == nil || len(found.Manifest) != 0 {
+	if found, err := g.Look(t.Context(), Place{URL: r.url}, Known{}); err != nil || found.Commit != head || found.Manifest == nil || len(found.Manifest) != 0 {
 		t.Fatalf("an empty file is a file: %+v %v", found, err)
 	}
 }
@@ -257,7 +257,7 @@ func TestOurOwnEnvironmentIsNotGits(t *testing.T) { //nolint:paralleltest // it 
 	}
 	// The forge's own git was started before: it takes its environment from its handler.
 	g := newGit(t, nil)
-	if _, err := g.Look(t.Context(), Place{URL: r.url}, ""); err != nil {
+	if _, err := g.Look(t.Context(), Place{URL: r.url}, Known{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := g.Checkout(t.Context(), Order{URL: r.url, Commit: head}, filepath.Join(t.TempDir(), "w")); err != nil {

@@ -18,6 +18,13 @@ type Place struct {
 	Folder string // empty for the root
 }
 
+// Known is what need not be read again, and what is to be read of the rest.
+type Known struct {
+	Commit string // where the ref is still there, nothing is read
+	Code   string // the key of the files that were read last
+	Wants  Wants  // which files to read beside module.json; nil for none
+}
+
 // Found is what a look found.
 type Found struct {
 	Ref       string
@@ -27,12 +34,15 @@ type Found struct {
 	Why       string // what is in the manifest's place
 	Cause     Cause  // of Why: NoFolder, NoFile, NotFile or TooBig
 	Unchanged bool   // the ref is at the known commit, and nothing else was read
+	Code      string // the key of the files that are wanted; empty where there is no manifest
+	Files     []File // those, where the key is not the known one
 }
 
 // Look asks the remote where the ref stands, and only if that is not the known
-// commit fetches it for a moment and reads the folder's tree and module.json.
-// That a commit has no readable module.json is found, not an error.
-func (g *Git) Look(ctx context.Context, p Place, known string) (Found, error) {
+// commit fetches it for a moment and reads the folder's tree, its module.json and
+// the files that are wanted. That a commit has no readable module.json is found,
+// not an error.
+func (g *Git) Look(ctx context.Context, p Place, known Known) (Found, error) {
 	if err := CheckFolder(p.Folder); err != nil {
 		return Found{}, err
 	}
@@ -43,13 +53,13 @@ func (g *Git) Look(ctx context.Context, p Place, known string) (Found, error) {
 	return found, err
 }
 
-func (g *Git) look(ctx context.Context, p Place, known string) (Found, error) {
+func (g *Git) look(ctx context.Context, p Place, known Known) (Found, error) {
 	head, err := g.LsRemote(ctx, p.URL, p.Ref)
 	if err != nil {
 		return Found{}, err
 	}
 	found := Found{Ref: head.Ref, Commit: head.Commit}
-	if head.Commit == known {
+	if head.Commit == known.Commit {
 		found.Unchanged = true
 		return found, nil
 	}
@@ -73,5 +83,18 @@ func (g *Git) look(ctx context.Context, p Place, known string) (Found, error) {
 	if err == nil && found.Manifest == nil {
 		found.Manifest = []byte{} // an empty file is a file
 	}
+	if err == nil && known.Wants != nil {
+		err = g.readCode(ctx, dir, p.Folder, known, &found)
+	}
 	return found, err
+}
+
+// readCode reads what is wanted of a commit that dir holds, where it is not what is known.
+func (g *Git) readCode(ctx context.Context, dir, folder string, known Known, found *Found) error {
+	key, entries, err := g.code(ctx, dir, found.Commit, folder, known.Wants)
+	if err == nil && key != known.Code {
+		found.Files, err = g.read(ctx, dir, entries)
+	}
+	found.Code = key
+	return err
 }

@@ -133,7 +133,7 @@ func TestHTTPSNeedsACertificateThatIsBelieved(t *testing.T) {
 	}
 	g := newGit(t, func(c *Config) { c.CAFile = ca })
 	for _, name := range []string{"site", "renamed"} {
-		if found, err := g.Look(t.Context(), Place{URL: srv.URL + "/" + name + "/.git"}, ""); err != nil || found.Commit != head {
+		if found, err := g.Look(t.Context(), Place{URL: srv.URL + "/" + name + "/.git"}, Known{}); err != nil || found.Commit != head {
 			t.Fatalf("%s: %+v %v", name, found, err)
 		}
 	}
@@ -240,26 +240,26 @@ func TestHistoryIsRewritten(t *testing.T) {
 	t.Parallel()
 	f, g := newForge(t), newGit(t, nil)
 	r := f.repo("site", map[string]string{"module.json": `{"a":1}`})
-	first, err := g.Look(t.Context(), Place{URL: r.url}, "")
+	first, err := g.Look(t.Context(), Place{URL: r.url}, Known{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.git("checkout", "-q", "--orphan", "new")
 	pushed := r.commit("over", map[string]string{"module.json": `{"a":2}`})
 	r.git("branch", "-M", "new", "main")
-	found, err := g.Look(t.Context(), Place{URL: r.url}, first.Commit)
+	found, err := g.Look(t.Context(), Place{URL: r.url}, Known{Commit: first.Commit})
 	if err != nil || found.Commit != pushed || found.Unchanged {
 		t.Fatalf("force-push: %+v %v", found, err)
 	}
 	r.git("branch", "-m", "main", "trunk")
-	if found, err = g.Look(t.Context(), Place{URL: r.url}, pushed); err != nil || found.Ref != "refs/heads/trunk" || !found.Unchanged {
+	if found, err = g.Look(t.Context(), Place{URL: r.url}, Known{Commit: pushed}); err != nil || found.Ref != "refs/heads/trunk" || !found.Unchanged {
 		t.Fatalf("renamed: %+v %v", found, err)
 	}
-	if _, err = g.Look(t.Context(), Place{URL: r.url, Ref: "refs/heads/main"}, pushed); !errors.Is(err, NoRef) {
+	if _, err = g.Look(t.Context(), Place{URL: r.url, Ref: "refs/heads/main"}, Known{Commit: pushed}); !errors.Is(err, NoRef) {
 		t.Fatalf("deleted: %v", err)
 	}
 	r.git("branch", "main", first.Commit)
-	if found, err = g.Look(t.Context(), Place{URL: r.url, Ref: "refs/heads/main"}, pushed); err != nil || found.Commit != first.Commit {
+	if found, err = g.Look(t.Context(), Place{URL: r.url, Ref: "refs/heads/main"}, Known{Commit: pushed}); err != nil || found.Commit != first.Commit {
 		t.Fatalf("made again: %+v %v", found, err)
 	}
 }

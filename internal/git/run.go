@@ -21,6 +21,7 @@ type call struct {
 	gitDir   string
 	workTree string
 	args     []string
+	in       io.Reader             // what git reads; nothing where it is nil
 	out      func(io.Reader) error // reads the output while git runs
 	trace    bool                  // refuse what answers without one line in git's protocol
 }
@@ -48,7 +49,7 @@ func (g *Git) run(ctx context.Context, c call) ([]byte, error) {
 	if c.trace {
 		cmd.Env = append(cmd.Env, "GIT_TRACE_PACKET=2")
 	}
-	cmd.Dir = g.tmp
+	cmd.Dir, cmd.Stdin = g.tmp, c.in
 	if c.workTree != "" {
 		cmd.Dir = c.workTree
 	}

@@ -120,7 +120,7 @@ func TestSSH(t *testing.T) {
 	with := func(ssh SSH) *Git { return newGit(t, func(c *Config) { c.SSH = ssh }) }
 
 	g := with(SSH{KnownHosts: known, Key: s.userKey})
-	found, err := g.Look(t.Context(), Place{URL: url}, "")
+	found, err := g.Look(t.Context(), Place{URL: url}, Known{})
 	if err != nil || found.Commit != head || string(found.Manifest) != `{"module":"site"}` {
 		t.Fatalf("%+v %v", found, err)
 	}

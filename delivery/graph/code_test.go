@@ -1,0 +1,355 @@
+package graph_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"noxmesh/delivery/graph"
+	"noxmesh/delivery/imports"
+)
+
+// slashes is a language of which only the names matter.
+type slashes struct{ imports.Language }
+
+func (slashes) Name() string                { return "slashes" }
+func (slashes) Owners(name string) []string { return imports.Prefixes(name, "/") }
+
+// coded is written "name: asks, asks?, ./path; owns, owns": what has a ? only tests ask for.
+func coded(text string) graph.Code {
+	name, rest, _ := strings.Cut(text, ":")
+	asks, owns, _ := strings.Cut(rest, ";")
+	split := func(s string) []string {
+		return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	var f imports.Found
+	for i, o := range split(owns) {
+		f.Owns = append(f.Owns, imports.Own{Name: o, At: imports.Place{File: "owns", Line: i + 1}})
+	}
+	for i, a := range split(asks) {
+		asked := imports.Import{At: imports.Place{File: name + ".x", Line: i + 1}}
+		a, asked.Test = strings.CutSuffix(a, "?")
+		if to, is := strings.CutPrefix(a, "./"); is {
+			asked.Path = to
+		} else {
+			asked.Name = a
+		}
+		f.Imports = append(f.Imports, asked)
+	}
+	return graph.Code{Module: name, Repository: "r", Folder: name, Found: map[string]imports.Found{"slashes": f}}
+}
+
+func builds(texts ...string) *graph.Builds {
+	b := graph.NewBuilds([]imports.Language{slashes{}})
+	for _, text := range texts {
+		b.Set(coded(text))
+	}
+	return b
+}
+
+func laidWords(l graph.Laid) string {
+	words := strings.Join(modulesOf(l), " ")
+	for _, e := range l.LeftOut {
+		words += fmt.Sprintf(" -%s→%s", e.From, e.To)
+	}
+	if l.Problem != "" {
+		words += " ! " + l.Problem
+	}
+	return strings.TrimSpace(words)
+}
+
+func modulesOf(l graph.Laid) (names []string) {
+	for _, layer := range l.Layers {
+		names = append(names, layer.Module)
+	}
+	return names
+}
+
+func TestLaid(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		modules string
+		want    map[string]string
+	}{
+		{"nothing", "a:;", map[string]string{"a": "", "unknown": ""}},
+		{"direct", "a: m.b/x; m.a | b:; m.b", map[string]string{"a": "b", "b": ""}},
+		{"nobody owns it", "a: m.b, c; m.a | b:; m.bb", map[string]string{"a": ""}},
+		{"the nearest owner", "a: m/b/c; x | b:; m | c:; m/b", map[string]string{"a": "c"}},
+		{"its own", "a: m/a/b; m/a | b:; m", map[string]string{"a": ""}},
+		{"through others, providers first", "a: m.b; m.a | b: m.c, m.d; m.b | c: m.d; m.c | d:; m.d", map[string]string{"a": "d c b", "b": "d c", "c": "d"}},
+		{"a test of its own", "a: m.b?; m.a | b:; m.b", map[string]string{"a": "b"}},
+		{"a test of another", "a: m.b; m.a | b: m.c?; m.b | c:; m.c", map[string]string{"a": "b", "b": "c"}},
+		{"a test and code", "a: m.b?, m.b; m.a | b:; m.b", map[string]string{"a": "b"}},
+		{"a test that closes a circle", "a: m.b?; m.a | b: m.a; m.b", map[string]string{"a": "-a→b", "b": "a"}},
+		{"tests that do", "a: m.b?; m.a | b: m.a?; m.b", map[string]string{"a": "-a→b", "b": "-b→a"}},
+		{"by its path", "a: ./b/src/x | b:; | c: ./x", map[string]string{"a": "b", "c": ""}},
+		{
+			"two own it", "a: m.x; | b:; m.x | c:; m.x | d: m.a | e: m.d", map[string]string{
+				"a": `! a.x:1 asks for "m.x", and b and c own it`, "d": "",
+			},
+		},
+		{
+			"a circle", "b: m.c; m.b | a: m.b; m.a | c: m.d; m.c | d: m.b, m.e; m.d | e:; m.e | f: m.a", map[string]string{
+				"b": "e b c d ! is in a circle of imports: b → (b.x:1) c → (c.x:1) d → (d.x:1) b",
+				"a": `e b c d ! is built against "b", which is in a circle of imports: b → (b.x:1) c → (c.x:1) d → (d.x:1) b`,
+				"f": `e b c d a ! is built against "b", which is in a circle of imports: b → (b.x:1) c → (c.x:1) d → (d.x:1) b`,
+				"e": "",
+			},
+		},
+	} {
+		all := strings.Split(c.modules, " | ")
+		for range 2 {
+			b := builds(all...)
+			for module, want := range c.want {
+				if got := laidWords(b.Laid(module)); got != want {
+					t.Errorf("%s: %s is %q, want %q", c.name, module, got, want)
+				}
+			}
+			slices.Reverse(all)
+		}
+	}
+}
+
+func TestEdgesHaveTheirEvidence(t *testing.T) {
+	t.Parallel()
+	b := builds("a: m.b/x, m.c?, zz; m.a", "b:; m.b", "c: m.b; m.c")
+	want := []graph.Edge{
+		{From: "a", To: "b", Language: "slashes", Name: "m.b/x", At: imports.Place{File: "a.x", Line: 1}},
+		{From: "a", To: "c", Language: "slashes", Name: "m.c", Test: true, At: imports.Place{File: "a.x", Line: 2}},
+	}
+	if d := cmp.Diff(want, b.Edges("a")); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"a", "c"}, b.Users("b")); d != "" {
+		t.Error(d)
+	}
+	if b.Edges("x") != nil || b.Users("x") != nil || b.Against("x") != nil {
+		t.Error("a module that nobody knows has edges")
+	}
+}
+
+func TestRebuilt(t *testing.T) {
+	t.Parallel()
+	b := builds("core:; m.core", "a: m.core; m.a", "b: m.a; m.b", "c: m.b?; m.c", "d: m.c; m.d", "e:; m.e", "f: m.core?, m.b; m.f")
+	for changed, want := range map[string]string{
+		"core": "core a b c f", "a": "a b c f", "c": "c d", "e": "e", "b e": "b c e f", "d d": "d", "unknown": "", "b core": "core a b c f",
+	} {
+		if got := strings.Join(b.Rebuilt(strings.Fields(changed)), " "); got != want {
+			t.Errorf("%s: %q, want %q", changed, got, want)
+		}
+	}
+}
+
+// Whatever came and went, the graph is what it would be if it were made anew,
+// and that is what plain recursion says.
+func TestBuildsAgainstAModel(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		names := []string{"a", "b", "c", "d", "e", "f"}
+		is := map[string]string{}
+		b := graph.NewBuilds([]imports.Language{slashes{}})
+		for range rapid.IntRange(1, 12).Draw(t, "changes") {
+			name := rapid.SampledFrom(names).Draw(t, "module")
+			if rapid.IntRange(0, 5).Draw(t, "what") == 0 {
+				delete(is, name)
+				b.Remove(name)
+			} else {
+				asks := rapid.SliceOfN(rapid.SampledFrom([]string{"m.a", "m.b?", "m.b/x", "m.c", "m.d?", "m.d", "m.e", "m.f", "./c/x"}), 0, 3).Draw(t, "asks")
+				owns := rapid.SampledFrom([]string{"m." + name, "m." + name, "m." + name, "", "m.a"}).Draw(t, "owns")
+				is[name] = name + ": " + strings.Join(asks, ", ") + "; " + owns
+				b.Set(coded(is[name]))
+			}
+			if rapid.Bool().Draw(t, "ask") {
+				b.Laid("a")
+			}
+		}
+		var texts []string
+		for _, text := range is {
+			texts = append(texts, text)
+		}
+		anew, m := builds(texts...), recursionOf(is)
+		for _, name := range names {
+			got := b.Laid(name)
+			if d := cmp.Diff(anew.Laid(name), got); d != "" {
+				t.Fatalf("%s: %s", name, d)
+			}
+			if d := cmp.Diff(m.laid(name), set(modulesOf(got))); d != "" {
+				t.Fatalf("%s of %v: %s", name, is, d)
+			}
+			if (got.Problem != "") != m.refused(name) {
+				t.Fatalf("%s of %v: %q", name, is, got.Problem)
+			}
+			for i, p := range modulesOf(got) {
+				early := func(needed string) bool { return !slices.Contains(modulesOf(got)[:i], needed) }
+				if got.Problem == "" && slices.ContainsFunc(m.compiledOf(p), early) {
+					t.Fatalf("%s comes too early in %v", p, modulesOf(got))
+				}
+			}
+			if d := cmp.Diff(m.rebuilt(name), set(b.Rebuilt([]string{name}))); d != "" {
+				t.Fatalf("%s of %v: rebuilt %s", name, is, d)
+			}
+		}
+	})
+}
+
+func set(names []string) map[string]bool {
+	out := map[string]bool{}
+	for _, n := range names {
+		out[n] = true
+	}
+	return out
+}
+
+// recursion is the edges found by looking at everything, and questions by recursion.
+type recursion struct {
+	names          []string
+	compile, tests map[string]map[string]bool
+	torn           map[string]bool // two own what it asks for
+}
+
+func recursionOf(is map[string]string) recursion {
+	m := recursion{compile: map[string]map[string]bool{}, tests: map[string]map[string]bool{}, torn: map[string]bool{}}
+	for name := range is {
+		m.names = append(m.names, name)
+	}
+	for name, text := range is {
+		m.compile[name], m.tests[name] = map[string]bool{}, map[string]bool{}
+		for _, asked := range coded(text).Found["slashes"].Imports {
+			var owners []string
+			for _, prefix := range append(imports.Prefixes(asked.Name, "/"), imports.Prefixes(asked.Path, "/")...) {
+				for other, says := range is {
+					owns := slices.ContainsFunc(coded(says).Found["slashes"].Owns, func(o imports.Own) bool { return o.Name == prefix && asked.Path == "" })
+					if owns || asked.Path != "" && other == prefix {
+						owners = append(owners, other)
+					}
+				}
+				if len(owners) > 0 {
+					break
+				}
+			}
+			switch {
+			case slices.Contains(owners, name) || len(owners) == 0:
+			case len(owners) > 1:
+				m.torn[name] = true
+			case asked.Test:
+				m.tests[name][owners[0]] = true
+			default:
+				m.compile[name][owners[0]] = true
+			}
+		}
+	}
+	return m
+}
+
+func (m recursion) compiledOf(name string) (out []string) {
+	for to := range m.compile[name] {
+		out = append(out, to)
+	}
+	return out
+}
+
+// reach is everything that is reached in one step or more.
+func (m recursion) reach(name string, tests bool) map[string]bool {
+	seen := map[string]bool{}
+	var visit func(string)
+	visit = func(n string) {
+		for _, edges := range []map[string]bool{m.compile[n], m.tests[n]} {
+			for to := range edges {
+				if (tests || m.compile[n][to]) && !seen[to] {
+					seen[to] = true
+					visit(to)
+				}
+			}
+		}
+	}
+	visit(name)
+	return seen
+}
+
+func (m recursion) laid(name string) map[string]bool {
+	laid := m.reach(name, false)
+	for to := range m.tests[name] {
+		if !m.reach(to, true)[name] {
+			laid[to] = true
+			for further := range m.reach(to, false) {
+				laid[further] = true
+			}
+		}
+	}
+	return laid
+}
+
+func (m recursion) refused(name string) bool {
+	if m.torn[name] || m.reach(name, false)[name] {
+		return true
+	}
+	for to := range m.laid(name) {
+		if m.reach(to, false)[to] {
+			return true
+		}
+	}
+	return false
+}
+
+func (m recursion) rebuilt(name string) map[string]bool {
+	out := map[string]bool{}
+	for _, other := range m.names {
+		reaches := other == name || m.reach(other, false)[name]
+		for to := range m.tests[other] {
+			reaches = reaches || to == name || m.reach(to, false)[name]
+		}
+		if reaches && slices.Contains(m.names, name) {
+			out[other] = true
+		}
+	}
+	return out
+}
+
+// dots is another language with the same names.
+type dots struct{ slashes }
+
+func (dots) Name() string { return "dots" }
+
+// What is laid out in one language leads nowhere in another; a circle is one
+// whatever the languages, since a module is built as a whole.
+func TestLaidInTwoLanguages(t *testing.T) {
+	t.Parallel()
+	b := graph.NewBuilds([]imports.Language{slashes{}, dots{}})
+	both := func(slashes, dots string) graph.Code {
+		c, d := coded(slashes), coded(dots)
+		c.Found["dots"] = d.Found["slashes"]
+		return c
+	}
+	b.Set(both("a: m.b; m.a", "a: ; m.a"))
+	b.Set(both("b: ; m.b", "b: m.c; m.b"))
+	b.Set(both("c: ; m.c", "c: m.d; m.c"))
+	b.Set(both("d: ; m.d", "d:; m.d"))
+	layers := func(module string, want ...graph.Layer) {
+		t.Helper()
+		if d := cmp.Diff(graph.Laid{Layers: want}, b.Laid(module)); d != "" {
+			t.Error(d)
+		}
+	}
+	layers("a", graph.Layer{"b", "slashes"})
+	layers("b", graph.Layer{"d", "dots"}, graph.Layer{"c", "dots"})
+	for changed, want := range map[string]string{"d": "d c b", "b": "b a", "a": "a"} {
+		if got := strings.Join(b.Rebuilt([]string{changed}), " "); got != want {
+			t.Errorf("%s: rebuilt %q, want %q", changed, got, want)
+		}
+	}
+	if d := cmp.Diff([]string{"a", "b", "c", "d"}, b.Above([]string{"d"})); d != "" {
+		t.Error(d)
+	}
+	b.Set(both("a: m.b, m.d?; m.a", "a: m.d; m.a"))
+	layers("a", graph.Layer{"d", "dots"}, graph.Layer{"d", "slashes"}, graph.Layer{"b", "slashes"})
+	b.Set(both("d: ; m.d", "d: m.a; m.d"))
+	const want = "is in a circle of imports: a → (a.x:1) d → (d.x:1) a"
+	if got := b.Laid("d").Problem; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,67 @@
+package deliverystore_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"noxmesh/delivery/imports"
+	"noxmesh/delivery/source"
+	deliverystore "noxmesh/delivery/store"
+	"noxmesh/internal/db"
+	"noxmesh/internal/db/dbtest"
+)
+
+func reading(key string) imports.Reading {
+	return imports.Reading{Key: key, Found: map[string]imports.Found{"go": {
+		Owns:    []imports.Own{{Name: "example.com/" + key, At: imports.Place{File: "go.mod", Line: 1}}},
+		Imports: []imports.Import{{Name: "example.com/x", Test: true, At: imports.Place{File: "a_test.go", Line: 3}}, {Path: "a/b", At: imports.Place{File: "c.ts"}}},
+		Faults:  []imports.Fault{{At: imports.Place{File: "b.go", Line: 9}, Why: "want }"}},
+	}}}
+}
+
+// A reading is kept once, for as long as a source is at it.
+func TestReadings(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		addModule(t, d, "web", "dns")
+		at := func(module string, code imports.Reading) {
+			t.Helper()
+			dbtest.Write(t, d, func(tx *db.Tx) error {
+				return deliverystore.SaveSource(tx, source.Source{Module: module, State: source.Read, Code: code})
+			})
+		}
+		kept := func(want string) {
+			t.Helper()
+			dbtest.Read(t, d, func(tx *db.Tx) error {
+				keys, err := db.All(tx, db.Text, `SELECT key FROM reading`)
+				slices.Sort(keys)
+				if got := strings.Join(keys, " "); got != want {
+					t.Errorf("kept: %q, want %q", got, want)
+				}
+				return err
+			})
+		}
+		at("web", reading("one"))
+		at("dns", reading("one"))
+		kept("one")
+		dbtest.Read(t, d, func(tx *db.Tx) error {
+			s, err := deliverystore.Source(tx, "dns")
+			if d := cmp.Diff(reading("one"), s.Code); d != "" {
+				t.Error(d)
+			}
+			return err
+		})
+		at("web", reading("two"))
+		kept("one two")
+		at("web", reading("two"))
+		at("dns", imports.Reading{})
+		kept("two")
+		dbtest.Write(t, d, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, "web") })
+		kept("")
+		at("dns", imports.Reading{Key: "nothing", Found: map[string]imports.Found{}})
+		kept("nothing")
+	})
+}
