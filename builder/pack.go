@@ -93,6 +93,9 @@ func (o *order) pack(ctx context.Context, _ *made) error {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.manifest.Build.Artifacts)) {
+		if o.manifest.Build.Artifacts[name].Type == "library" {
+			return fault.New(fault.Invalid, "artifact %q: this builder makes no libraries yet", name)
+		}
 		if err := o.packOne(ctx, name, o.manifest.Build.Artifacts[name].Path); err != nil {
 			return fault.Add(err, "artifact %q", name)
 		}

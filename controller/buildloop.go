@@ -91,6 +91,9 @@ func (c *Controller) compareRegistry(ctx context.Context, f *delivery.Facts) err
 		return err
 	}
 	c.log.Warn("a build is gone from the registry", "module", f.Module, "build", string(b.ID))
+	if err := c.nudgeUsers(ctx, f.Module); err != nil {
+		return err
+	}
 	f.Builds = slices.Clone(f.Builds)
 	for i := range f.Builds {
 		f.Builds[i].Gone = f.Builds[i].Gone || f.Builds[i].ID == b.ID
@@ -124,7 +127,7 @@ func (c *Controller) holds(ctx context.Context, module string, b artifact.Build)
 func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f delivery.Facts, a delivery.Ask) error {
 	r := build.Request{
 		Format: build.Format, Mesh: c.mesh, Module: m.Name, Repository: m.Repository, Commit: a.Commit, Ref: f.Source.Ref, Tree: a.Closure.Tree,
-		Folder: m.Folder, Platform: a.Closure.Platform, Closure: a.Closure.Inputs, Attempt: a.Attempt,
+		Folder: m.Folder, Platform: a.Closure.Platform, Closure: a.Closure.Inputs, Laid: f.Inputs.Laid, Attempt: a.Attempt,
 		Limit: int64(c.cfg.Limit / time.Second), Registry: c.at.Registry, Target: m.Name,
 	}
 	var err error

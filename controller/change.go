@@ -11,9 +11,11 @@ import (
 	mesh "noxmesh"
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/graph"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
+	"noxmesh/internal/git"
 	"noxmesh/inventory"
 	inventorystore "noxmesh/inventory/store"
 	"noxmesh/manifest"
@@ -41,7 +43,9 @@ func (v *view) setModule(name string, row deliverystore.ModuleRow, known bool) {
 		v.names = slices.Delete(v.names, at, at+1)
 	}
 	m.row, m.known = row, known
+	v.touched[name] = true
 	if !known {
+		v.code.Remove(name)
 		m.source = source.Source{} // it left with its module
 		v.moved(v.known.Forget(name))
 		return
@@ -54,6 +58,8 @@ func (v *view) setSource(module string, s source.Source) {
 	s.Module = module
 	if m.known {
 		m.source = s
+		v.code.Set(graph.Code{Module: module, Repository: git.Key(m.row.Repository), Folder: m.row.Folder, Found: s.Code.Found})
+		v.touched[module] = true
 		v.moved(v.known.Set(module, read(s)))
 	}
 }
@@ -77,6 +83,7 @@ func (v *view) moved(names []string) {
 
 func (v *view) setBuild(b artifact.Build) {
 	m := v.at(b.Module)
+	v.touched[b.Module] = true
 	v.made[b.ID] = &b
 	m.builds = put(m.builds, b, func(o artifact.Build) bool { return o.ID == b.ID })
 	for id := range m.on { // where it lies has a part in what is sent
@@ -245,8 +252,28 @@ func (v *view) buildsOn(n *nodeView) []*artifact.Build {
 	return slices.Collect(maps.Values(v.declaredOn(n.declared)))
 }
 
+// settleCode finds the edges of what has moved, and forgets what was worked out of it.
+func (v *view) settleCode() {
+	if len(v.touched) == 0 {
+		return
+	}
+	if v.code.Settle() {
+		for _, m := range v.modules {
+			m.inputs.Store(nil)
+		}
+	}
+	for _, name := range v.code.Above(slices.Collect(maps.Keys(v.touched))) {
+		v.at(name).inputs.Store(nil)
+	}
+	for name := range v.touched { // those without code are in no graph
+		v.at(name).inputs.Store(nil)
+	}
+	clear(v.touched)
+}
+
 // settle works out again which modules belong on the nodes of which something has moved.
 func (v *view) settle() {
+	v.settleCode()
 	for id := range v.dirty {
 		n := v.nodes[id]
 		v.unask(n)

@@ -29,14 +29,14 @@ type slowForge struct {
 	looks  []string
 }
 
-func (f *slowForge) Look(_ context.Context, p git.Place, known string) (git.Found, error) {
+func (f *slowForge) Look(_ context.Context, p git.Place, known git.Known) (git.Found, error) {
 	f.mu.Lock()
 	commit := f.commit
 	f.looks = append(f.looks, fmt.Sprintf("%s at %s", p.Folder, time.Since(f.begun).Round(time.Millisecond)))
 	f.mu.Unlock()
 	time.Sleep(f.takes)
 	manifest := []byte(moduleJSON(p.Folder, "x"))
-	return git.Found{Ref: "refs/heads/main", Commit: commit, Tree: commit, Manifest: manifest, Unchanged: commit == known}, nil
+	return git.Found{Ref: "refs/heads/main", Commit: commit, Tree: commit, Manifest: manifest, Unchanged: commit == known.Commit}, nil
 }
 
 func (f *slowForge) Descends(context.Context, git.Place, string, string) (git.Descent, error) {

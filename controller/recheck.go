@@ -57,7 +57,7 @@ func difference(a, b *view) string {
 		return "the modules that there are"
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.modules)) {
-		if x, y := plainModule(a.modules[name]), plainModule(b.modules[name]); !reflect.DeepEqual(x, y) {
+		if x, y := a.plainModule(name), b.plainModule(name); !reflect.DeepEqual(x, y) {
 			return "what is known of module " + name
 		}
 	}
@@ -80,16 +80,20 @@ func difference(a, b *view) string {
 	return ""
 }
 
-// plainModule is a module with its sets in one order.
-func plainModule(m *moduleView) moduleView {
+// plainModule is a module with its sets in one order, and with its edges.
+func (v *view) plainModule(name string) any {
+	type plain struct{ Row, Known, Source, Builds, Asked, Writes, On, Edges any }
+	m := v.modules[name]
 	if m == nil {
-		return moduleView{on: map[string]bool{}}
+		m = &moduleView{on: map[string]bool{}}
 	}
-	out := *m
-	out.builds = slices.SortedFunc(slices.Values(m.builds), func(a, b artifact.Build) int { return cmp.Compare(a.ID, b.ID) })
-	out.asked = slices.SortedFunc(slices.Values(m.asked), func(a, b delivery.Asked) int { return cmp.Compare(a.ID, b.ID) })
-	out.writes = slices.SortedFunc(slices.Values(m.writes), func(a, b delivery.Write) int { return cmp.Compare(a.ID, b.ID) })
-	return out
+	return plain{
+		m.row, m.known, m.source,
+		slices.SortedFunc(slices.Values(m.builds), func(a, b artifact.Build) int { return cmp.Compare(a.ID, b.ID) }),
+		slices.SortedFunc(slices.Values(m.asked), func(a, b delivery.Asked) int { return cmp.Compare(a.ID, b.ID) }),
+		slices.SortedFunc(slices.Values(m.writes), func(a, b delivery.Write) int { return cmp.Compare(a.ID, b.ID) }),
+		m.on, v.code.Edges(name),
+	}
 }
 
 // plainNode is a node without what was worked out of it.

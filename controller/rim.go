@@ -24,9 +24,9 @@ type Record interface {
 
 // Forge is where source is read.
 type Forge interface {
-	// Look finds what is at a place; known is the commit that need not be read
-	// again. Called side by side for several modules, never for one.
-	Look(ctx context.Context, p git.Place, known string) (git.Found, error)
+	// Look finds what is at a place; known says what need not be read again.
+	// Called side by side for several modules, never for one.
+	Look(ctx context.Context, p git.Place, known git.Known) (git.Found, error)
 	// Descends finds how a commit stands to the one that stood in its place
 	// before. Called as Look is; what it finds is shown, and decides nothing.
 	Descends(ctx context.Context, p git.Place, commit, from string) (git.Descent, error)

@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	mesh "noxmesh"
+	"noxmesh/delivery/imports"
+	"noxmesh/delivery/imports/spoken"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/internal/clock"
@@ -91,10 +94,25 @@ func (c *Controller) saveSource(ctx context.Context, was, next source.Source) er
 	}
 	c.log.Info("source", "module", next.Module, "state", next.State.String(), "commit", next.Commit, "why", next.Why)
 	c.builds.Forgive(next.Module) // there is something new to compare, whatever was in the way before
+	if err := c.nudgeUsers(ctx, next.Module); err != nil {
+		return err
+	}
 	if (was.Commit == "") != (next.Commit == "") || !plan.Alike(was.Manifest, next.Manifest) {
 		c.declares.NudgeAll() // what it requires may decide what belongs on a node
 	}
 	return nil
+}
+
+// nudgeUsers lets what is built against a module be compared.
+func (c *Controller) nudgeUsers(ctx context.Context, module string) error {
+	return c.with(ctx, func(v *view) error {
+		for _, name := range v.code.Above([]string{module}) {
+			if name != module {
+				c.builds.Nudge(name)
+			}
+		}
+		return nil
+	})
 }
 
 // judge finds out whether the newest commit comes after the one before, once it
@@ -151,7 +169,7 @@ func kindOf(s source.State) fault.Kind {
 // moved reports whether there is anything to record: the time of a look is not.
 func moved(was, next source.Source) bool {
 	return was.Commit != next.Commit || was.Tree != next.Tree || was.Ref != next.Ref || was.State != next.State ||
-		was.Why != next.Why || was.Head != next.Head || !was.Since.Equal(next.Since) ||
+		was.Why != next.Why || was.Head != next.Head || was.Code.Key != next.Code.Key || !was.Since.Equal(next.Since) ||
 		!slices.EqualFunc(was.Notices, next.Notices, func(a, b source.Notice) bool {
 			return a.Since.Equal(b.Since) && a.String() == b.String() && a.Kind == b.Kind
 		})
@@ -159,7 +177,13 @@ func moved(was, next source.Source) bool {
 
 // see is what the rim finds of a module's source.
 func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) source.Seen {
-	found, err := c.git.Look(ctx, git.Place{URL: m.Repository, Ref: m.Ref, Folder: m.Folder}, was.Known())
+	wanted := git.Known{Commit: was.Known(), Wants: wants}
+	read := imports.Key(c.cfg.Platform, m.Folder, "")
+	var known bool
+	if wanted.Code, known = strings.CutPrefix(was.Code.Key, read); !known && was.Known() == was.Commit {
+		wanted.Commit = "" // it was read, and its code was not, or by another version
+	}
+	found, err := c.git.Look(ctx, git.Place{URL: m.Repository, Ref: m.Ref, Folder: m.Folder}, wanted)
 	seen := source.Seen{State: source.Read, Ref: found.Ref, Commit: found.Commit, Tree: found.Tree, Same: found.Unchanged}
 	switch {
 	case err != nil:
@@ -182,7 +206,22 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 		seen.State = source.WrongModule
 		seen.Why = fmt.Sprintf("its manifest is that of %q", seen.Manifest.Module)
 	}
+	if seen.Code = was.Code; found.Code != wanted.Code || !known {
+		seen.Code = imports.Reading{Key: read + found.Code, Found: c.readCode(m.Folder, found.Files)}
+	}
 	return seen
+}
+
+// wants chooses the files that say what a module's code owns and asks for.
+func wants(path string, above bool) bool { return imports.Wants(spoken.Languages(), path, above) }
+
+// readCode is what a module's code says.
+func (c *Controller) readCode(folder string, files []git.File) map[string]imports.Found {
+	in := imports.Input{Platform: c.cfg.Platform, Folder: folder}
+	for _, f := range files {
+		in.Files = append(in.Files, imports.File{Path: f.Path, Text: f.Text, Link: f.Link})
+	}
+	return imports.Read(spoken.Languages(), in)
 }
 
 // lfsPointer is how a file begins that Git LFS keeps elsewhere.

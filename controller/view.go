@@ -11,6 +11,8 @@ import (
 	"noxmesh/declaration"
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/graph"
+	"noxmesh/delivery/imports/spoken"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
@@ -40,11 +42,13 @@ type view struct {
 	called   map[string]string // the names of builders by id, those that have left too
 	troubles map[string]trouble.Trouble
 
-	known  *plan.Known
-	asks   map[string]map[string]bool // by name: the nodes whose plans may depend on what it means
-	astray map[string]bool            // the nodes with a finding against the record
-	dirty  map[string]bool            // the nodes of which belong is to be worked out again
-	afar   map[string]bool            // those of them for which what is declared on another node has moved
+	code    *graph.Builds
+	touched map[string]bool // the modules of which source, code or builds have moved
+	known   *plan.Known
+	asks    map[string]map[string]bool // by name: the nodes whose plans may depend on what it means
+	astray  map[string]bool            // the nodes with a finding against the record
+	dirty   map[string]bool            // the nodes of which belong is to be worked out again
+	afar    map[string]bool            // those of them for which what is declared on another node has moved
 }
 
 // moduleView is what the record holds of one module.
@@ -55,7 +59,8 @@ type moduleView struct {
 	builds []artifact.Build
 	asked  []delivery.Asked
 	writes []delivery.Write
-	on     map[string]bool // the nodes that it belongs on
+	on     map[string]bool                 // the nodes that it belongs on
+	inputs atomic.Pointer[delivery.Inputs] // nil: not worked out since something of it has moved
 }
 
 // nodeView is what the record holds of one node.
@@ -85,6 +90,7 @@ func newView(meshID, registry, platform string) *view {
 		mesh: meshID, registry: registry, platform: platform,
 		modules: map[string]*moduleView{}, made: map[document.Digest]*artifact.Build{}, nodes: map[string]*nodeView{},
 		byName: map[string]string{}, called: map[string]string{}, troubles: map[string]trouble.Trouble{},
+		code: graph.NewBuilds(spoken.Languages()), touched: map[string]bool{},
 		known: plan.NewKnown(), asks: map[string]map[string]bool{}, astray: map[string]bool{}, dirty: map[string]bool{}, afar: map[string]bool{},
 	}
 }
@@ -199,7 +205,7 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 	f := delivery.Facts{
 		Module: m.Name, AddedAt: m.AddedAt, Policy: delivery.Policy(m.Policy), Source: is.source, Builds: is.builds,
 		Asked: is.asked, Nodes: v.nodesOf(m.Name), Writes: is.writes, Platform: v.platform,
-		Declared: map[string]document.Digest{}, Names: v.called,
+		Declared: map[string]document.Digest{}, Names: v.called, Inputs: v.inputsOf(m.Name),
 	}
 	for _, node := range f.Nodes { // what is declared where it does not belong is in no declaration
 		if b, ok := v.nodes[node].declared[m.Name]; ok {
@@ -210,6 +216,27 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 		f.Builders = append(f.Builders, delivery.Builder{ID: b.ID, Name: b.Name, Platform: b.Platform, Sandbox: b.Sandbox, Unwell: b.Unwell})
 	}
 	return f
+}
+
+// inputsOf is what a module would be built against now.
+func (v *view) inputsOf(module string) delivery.Inputs {
+	is := v.modules[module]
+	if in := is.inputs.Load(); in != nil {
+		return *in
+	}
+	f := delivery.Facts{Module: module, AddedAt: is.row.AddedAt, Source: is.source}
+	in := delivery.InputsOf(f, v.code.Laid(module), v.given)
+	is.inputs.Store(&in)
+	return in
+}
+
+// given is what a module gives to others. What they are built against is in no
+// circle, so that this ends.
+func (v *view) given(module string) delivery.Given {
+	is := v.modules[module]
+	return delivery.Given{Module: module, Facts: delivery.Facts{
+		Module: module, AddedAt: is.row.AddedAt, Source: is.source, Builds: is.builds, Platform: v.platform, Inputs: v.inputsOf(module),
+	}}
 }
 
 // nodesOf is the ids of the nodes that a module belongs on, in the order of their names.

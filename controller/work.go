@@ -200,6 +200,9 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 	}
 	c.log.Info("build answered", "module", r.Module, "request", a.Request, "builder", b.Name, "outcome", string(a.Outcome), "verdict", verdict.Judge(a).String())
 	c.builds.Forgive(r.Module) // whatever was in the way before, there is something new to compare
+	if err := c.nudgeUsers(ctx, r.Module); err != nil {
+		c.log.Warn("what is built against a module is compared later", "module", r.Module, "error", err)
+	}
 	c.receipts.ring()
 	return c.receiptFor(b.ID, a.Request, now, "")
 }

@@ -1,9 +1,15 @@
 package delivery
 
+// nothingToAsk reports whether no build is to be asked for: nothing is known to
+// build, it is not known against what, or it is built.
+func nothingToAsk(f Facts) bool {
+	return f.Source.Commit == "" || len(f.Inputs.Lacks) > 0 || CurrentBuild(f) != nil
+}
+
 // Untaken is why nobody will take the open request for what the source is now,
 // or empty: no builder that has joined could. Time alone does not change that.
 func Untaken(f Facts) string {
-	if f.Source.Commit == "" || CurrentBuild(f) != nil {
+	if nothingToAsk(f) {
 		return ""
 	}
 	asked := askedFor(f.Asked, ClosureNow(f))
@@ -20,7 +26,7 @@ func Untaken(f Facts) string {
 // still wait: the last attempt failed, or was withdrawn. Nil where nothing is
 // built, being built, or never asked for, which is the comparison's own to do.
 func AskAgain(f Facts) *Ask {
-	if f.Source.Commit == "" || CurrentBuild(f) != nil {
+	if nothingToAsk(f) {
 		return nil
 	}
 	closure := ClosureNow(f)

@@ -20,9 +20,10 @@ func Compare(f Facts, now time.Time) Difference {
 	if f.Source.Commit == "" {
 		return d
 	}
+	d.waitFor(f.Inputs.Lacks)
 	if current := CurrentBuild(f); current != nil {
 		d.compareDeclared(f, *current)
-	} else {
+	} else if len(f.Inputs.Lacks) == 0 {
 		d.compareBuilt(f, now)
 	}
 	return d
@@ -30,13 +31,22 @@ func Compare(f Facts, now time.Time) Difference {
 
 // ClosureNow is what the module would be built of now.
 func ClosureNow(f Facts) artifact.Closure {
-	return artifact.Closure{Tree: f.Source.Tree, Platform: f.Platform, Inputs: []manifest.Input{}}
+	return artifact.Closure{Tree: f.Source.Tree, Platform: f.Platform, Inputs: append([]manifest.Input{}, f.Inputs.All...)}
 }
 
-// CurrentBuild is the newest build that is current and still in the registry, or nil.
+// CurrentBuild is the newest build that is current and still in the registry, or
+// nil. While it is not known what the module would be built against, none is.
 func CurrentBuild(f Facts) *artifact.Build {
+	if len(f.Inputs.Lacks) > 0 {
+		return nil
+	}
 	now := ClosureNow(f)
 	return newest(f.Builds, func(b artifact.Build) bool { return !b.Gone && artifact.Current(artifact.Of(b), now) })
+}
+
+// IsCurrent reports whether a build is what would be made now, and is there.
+func IsCurrent(f Facts, b artifact.Build) bool {
+	return len(f.Inputs.Lacks) == 0 && !b.Gone && artifact.Current(artifact.Of(b), ClosureNow(f))
 }
 
 // NewestBuild is the newest build of the module, current or not, or nil.
@@ -154,7 +164,7 @@ type Failing struct {
 // FailingOf is how the module's builds fail, or nil where they do not. It is
 // read out of the record of builds, and counted nowhere else.
 func FailingOf(f Facts) *Failing {
-	if f.Source.Commit == "" || CurrentBuild(f) != nil {
+	if nothingToAsk(f) {
 		return nil
 	}
 	ended := slices.DeleteFunc(askedFor(f.Asked, ClosureNow(f)), func(a Asked) bool { return a.State.live() })

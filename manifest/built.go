@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
+	"strings"
 
 	mesh "noxmesh"
 	"noxmesh/document"
@@ -91,6 +92,21 @@ func (c *checker) provenance(p Provenance) {
 		c.Fault("built.platform", "want OS/ARCH, as linux/amd64", "%q is not a platform", document.Short(p.Platform))
 	}
 	CheckClosure(p.Closure, "built.closure", c.Reading)
+	for i, l := range p.Libraries {
+		at := document.At("built.libraries", i)
+		if !mesh.ValidModuleName(l.Artifact) {
+			c.Fault(at+".artifact", wantName, "%q is not the name of an artifact", document.Short(l.Artifact))
+		}
+		if !mesh.ValidModuleName(l.Language) {
+			c.Fault(at+".language", wantName, "%q is not the name of a language", document.Short(l.Language))
+		}
+		if !l.Digest.Valid() {
+			c.Fault(at+".digest", wantDigest, "%q is not a digest", document.Short(string(l.Digest)))
+		}
+		if i > 0 && strings.Compare(p.Libraries[i-1].Artifact, l.Artifact) >= 0 {
+			c.Fault(at, "sort by artifact, each once", "it does not come after the library before it")
+		}
+	}
 }
 
 // CheckClosure adds to a reading what is wrong with an input closure: it is

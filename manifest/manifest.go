@@ -47,8 +47,9 @@ type Build struct {
 
 // Artifact is one thing that a build makes.
 type Artifact struct {
-	Type string `json:"type"` // archive
-	Path string `json:"path"` // a folder of the module's folder, after the build
+	Type     string `json:"type"`               // archive or library
+	Path     string `json:"path,omitempty"`     // a folder of the module's folder, after the build; of a library the whole folder where it is empty
+	Language string `json:"language,omitempty"` // of a library
 }
 
 // Built is the manifest that a build derives: what a machine may be told, by digest.
@@ -80,12 +81,21 @@ type BuiltResource struct {
 	Size    int64           `json:"size,omitempty"`   // of the file
 }
 
-// Provenance is what the build was made of: its input closure.
+// Provenance is what the build was made of: its input closure. What others are
+// built against stands here too: it is of the build, and nothing on a machine.
 type Provenance struct {
-	Commit   string  `json:"commit"`
-	Tree     string  `json:"tree"`
-	Platform string  `json:"platform"`
-	Closure  []Input `json:"closure"`
+	Commit    string    `json:"commit"`
+	Tree      string    `json:"tree"`
+	Platform  string    `json:"platform"`
+	Closure   []Input   `json:"closure"`
+	Libraries []Library `json:"libraries,omitempty"`
+}
+
+// Library is what a build gives others to be built against in one language.
+type Library struct {
+	Artifact string          `json:"artifact"`
+	Language string          `json:"language"`
+	Digest   document.Digest `json:"digest"` // of the archive's index
 }
 
 // Input is one artifact that was laid out for the compile.

@@ -96,18 +96,39 @@ func (c *checker) build(b Build, resources []Resource) {
 		if !mesh.ValidModuleName(name) {
 			c.FaultKey(path, wantName, "%+q is not the name of an artifact", document.Short(name))
 		}
-		if !used[name] {
+		a := b.Artifacts[name]
+		if !used[name] && a.Type != typeLibrary {
 			c.FaultKey(path, "name it in a resource of type archive, or take it out", "no resource puts the artifact %q on a machine", document.Short(name))
 		}
-		a := b.Artifacts[name]
-		if says, later := laterArtifact(a.Type); later {
-			c.Fault(path+".type", "want archive", "%s", says)
-		} else if a.Type != typeArchive {
-			c.Fault(path+".type", document.Nearest(a.Type, []string{typeArchive}, "want archive"), "%q is not the type of an artifact", document.Short(a.Type))
-		}
-		c.relative(path+".path", a.Path)
+		c.artifact(path, a)
 	}
 }
+
+func (c *checker) artifact(path string, a Artifact) {
+	if a.Type != typeLibrary && a.Language != "" {
+		c.FaultKey(path+".language", "take it out", "language belongs to an artifact of type library")
+	}
+	switch says, later := laterArtifact(a.Type); {
+	case later:
+		c.Fault(path+".type", wantArtifactType, "%s", says)
+	case a.Type == typeLibrary:
+		if a.Language == "" {
+			c.Fault(path, wantLanguage, "a library has no language")
+		} else if !mesh.ValidModuleName(a.Language) {
+			c.Fault(path+".language", wantLanguage, "%q is not the name of a language", document.Short(a.Language))
+		}
+		if a.Path == "" {
+			return
+		}
+	case a.Type != typeArchive:
+		c.Fault(path+".type", document.Nearest(a.Type, []string{typeArchive, typeLibrary}, wantArtifactType), "%q is not the type of an artifact", document.Short(a.Type))
+	}
+	c.relative(path+".path", a.Path)
+}
+
+const wantLanguage = `want the one that others import it in, as "language": "go"`
+
+const wantArtifactType = "want archive or library"
 
 // commands checks lists of words: each is run as it is, by no shell.
 func (c *checker) commands(path string, commands [][]string) {

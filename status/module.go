@@ -69,7 +69,7 @@ func lineBuild(d delivery.Facts) *artifact.Build {
 
 func builtOf(b artifact.Build, d delivery.Facts) *Built {
 	made := b.Manifest.Built
-	current := !b.Gone && artifact.Current(artifact.Of(b), delivery.ClosureNow(d))
+	current := delivery.IsCurrent(d, b)
 	return &Built{
 		Build: string(b.ID), Content: string(b.Content), Commit: made.Commit, Current: current,
 		SameTree: current && made.Commit != d.Source.Commit, Verdict: b.Verdict.String(), At: b.At,

@@ -97,6 +97,7 @@ func (c checker) built(v Answer) {
 	if v.Where == nil {
 		return
 	}
+	c.libraries(v)
 	for i, x := range v.Manifest.Resources {
 		_, blob := v.Where.Blobs[x.Digest]
 		_, packed := v.Where.Archives[x.Digest]
@@ -105,6 +106,15 @@ func (c checker) built(v Answer) {
 		}
 		if size := v.Where.Blobs[x.Digest]; blob && x.Size != size {
 			c.Fault(document.At("manifest.resources", i)+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
+		}
+	}
+}
+
+// libraries checks that it is said how what others are built against travels.
+func (c checker) libraries(v Answer) {
+	for i, l := range v.Manifest.Built.Libraries {
+		if _, packed := v.Where.Archives[l.Digest]; !packed {
+			c.Fault(document.At("manifest.built.libraries", i)+".digest", "add it to where", "where does not say how to get %s", document.Short(string(l.Digest)))
 		}
 	}
 }
@@ -129,11 +139,15 @@ func (c checker) where(w Where) {
 	for _, digest := range slices.Sorted(maps.Keys(w.Archives)) {
 		path, packed := document.Join("where.archives", string(digest)), w.Archives[digest]
 		c.key(path, digest)
-		c.digest(path+".index", packed.Index)
-		c.least(path+".index_size", packed.IndexSize, 1)
-		c.digest(path+".blob", packed.Blob)
-		c.least(path+".size", packed.Size, 1)
+		c.packed(path, packed)
 	}
+}
+
+func (c checker) packed(path string, p Packed) {
+	c.digest(path+".index", p.Index)
+	c.least(path+".index_size", p.IndexSize, 1)
+	c.digest(path+".blob", p.Blob)
+	c.least(path+".size", p.Size, 1)
 }
 
 func (c checker) key(path string, d document.Digest) {

@@ -24,10 +24,21 @@ type Request struct {
 	Folder     string           `json:"folder,omitempty"`
 	Platform   string           `json:"platform"` // linux/amd64
 	Closure    []manifest.Input `json:"closure"`
+	Laid       []Laid           `json:"laid,omitempty"` // the closure, with how to get each; it has no part in Identity
 	Attempt    int64            `json:"attempt"`
 	Limit      int64            `json:"limit"` // seconds from the lease to the end, at most
 	Registry   string           `json:"registry"`
 	Target     string           `json:"target"` // the registry's repository that the builder may write
+}
+
+// Laid is one input of the closure: what another module gives in one language,
+// where it lies in the registry under that module's name.
+type Laid struct {
+	Module   string          `json:"module"`
+	Artifact string          `json:"artifact"`
+	Language string          `json:"language"`
+	Digest   document.Digest `json:"digest"` // of the archive's index
+	Packed   Packed          `json:"packed"`
 }
 
 // Identity is what ID must be, a hash of what is asked: module, commit, tree, closure, platform and attempt.

@@ -35,6 +35,71 @@ func request(t testing.TB) build.Request {
 	return r
 }
 
+func laid(r build.Request) build.Request {
+	for _, in := range r.Closure {
+		r.Laid = append(r.Laid, build.Laid{
+			Module: in.Module, Artifact: in.Artifact, Language: "go", Digest: in.Digest,
+			Packed: build.Packed{Index: digest("packed"), IndexSize: 10, Blob: digest("blob"), Size: 20},
+		})
+	}
+	return r
+}
+
+// What is laid out is the closure and nothing else, and has no part in the id.
+func TestLaidIsTheClosure(t *testing.T) {
+	t.Parallel()
+	whole := func() build.Request { return laid(request(t)) }
+	r := whole()
+	if again, err := build.DecodeRequest([]byte(encode(t, r))); err != nil {
+		t.Fatal(err)
+	} else if d := cmp.Diff(r, again); d != "" {
+		t.Error(d)
+	}
+	for want, wrong := range map[string]func(*build.Request){
+		"laid: 1 are laid out of a closure of 2":  func(r *build.Request) { r.Laid = r.Laid[:1] },
+		"laid[1]: it is not go of lib":            func(r *build.Request) { r.Laid[1].Digest = digest("other") },
+		"laid[0]: it is not go of base":           func(r *build.Request) { r.Laid[0].Module = "lib" },
+		`laid[0].language: "Go" is not the name`:  func(r *build.Request) { r.Laid[0].Language = "Go" },
+		"laid[1].packed.size: it is 0":            func(r *build.Request) { r.Laid[1].Packed.Size = 0 },
+		`laid[1].packed.blob: "" is not a digest`: func(r *build.Request) { r.Laid[1].Packed.Blob = "" },
+	} {
+		r := whole()
+		wrong(&r)
+		text, err := document.Canonical(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := build.DecodeRequest(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// That a build gives others a library, it says with how to get it.
+func TestALibraryTravels(t *testing.T) {
+	t.Parallel()
+	a := built(t)
+	a.Manifest.Built.Libraries = []manifest.Library{{Artifact: "go", Language: "go", Digest: digest("index")}}
+	var err error
+	if a.Build, err = a.Manifest.BuildDigest(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := build.DecodeAnswer([]byte(encode(t, a))); err != nil {
+		t.Error(err)
+	}
+	a.Manifest.Built.Libraries[0].Digest = digest("nowhere")
+	if a.Build, err = a.Manifest.BuildDigest(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := document.Canonical(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := build.DecodeAnswer(text); err == nil || !strings.Contains(err.Error(), "where does not say how to get") {
+		t.Errorf("%v", err)
+	}
+}
+
 func built(t testing.TB) build.Answer {
 	t.Helper()
 	text := "x"

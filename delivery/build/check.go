@@ -64,6 +64,7 @@ func checkRequest(v Request, r *document.Reading) {
 	}
 	c.match("platform", v.Platform, platform, "want OS/ARCH, as linux/amd64")
 	manifest.CheckClosure(v.Closure, "closure", r)
+	c.laid(v)
 	c.between("attempt", v.Attempt, 1, attemptLimit)
 	c.between("limit", v.Limit, 1, secondsLimit)
 	u, err := url.Parse(v.Registry)
@@ -77,6 +78,23 @@ func checkRequest(v Request, r *document.Reading) {
 }
 
 type checker struct{ *document.Reading }
+
+// laid checks that what is laid out is the closure: only that has a part in
+// what the request is. A request of an earlier version does not say it.
+func (c checker) laid(v Request) {
+	if len(v.Laid) > 0 && len(v.Laid) != len(v.Closure) {
+		c.Fault("laid", "want one for each of the closure, in its order", "%d are laid out of a closure of %d", len(v.Laid), len(v.Closure))
+		return
+	}
+	for i, l := range v.Laid {
+		at := document.At("laid", i)
+		if in := v.Closure[i]; l.Module != in.Module || l.Artifact != in.Artifact || l.Digest != in.Digest {
+			c.Fault(at, "want one for each of the closure, in its order", "it is not %s of %s", document.Short(in.Artifact), document.Short(in.Module))
+		}
+		c.module(at+".language", l.Language)
+		c.packed(at+".packed", l.Packed)
+	}
+}
 
 func (c checker) id(path, id string) {
 	if !mesh.ValidID(id) {

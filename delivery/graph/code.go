@@ -142,13 +142,14 @@ func (b *Builds) disown(id int) {
 }
 
 // Settle finds the edges of what has moved: of everything, where names belong to
-// others than before. Every question settles the graph; one that is settled can
-// be asked side by side.
-func (b *Builds) Settle() {
+// others than before, which it reports. Every question settles the graph; one
+// that is settled can be asked side by side.
+func (b *Builds) Settle() (anew bool) {
 	if !b.stale && len(b.moved) == 0 {
-		return
+		return false
 	}
-	if b.stale {
+	anew = b.stale
+	if anew {
 		for id := range b.coded {
 			b.moved[id] = true
 		}
@@ -158,6 +159,7 @@ func (b *Builds) Settle() {
 	}
 	b.stale = false
 	clear(b.moved)
+	return anew
 }
 
 // resolve finds the edges of one module.

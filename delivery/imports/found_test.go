@@ -29,7 +29,7 @@ func TestSorted(t *testing.T) {
 			{Name: "z", Test: true, At: at("b_test.go:2")}, {Name: "z", Test: true, At: at("a_test.go:7")},
 			{Name: "m/b/c", At: at("a.go:1")}, {Name: "mm", At: at("a.go:2")}, {Path: "m", At: at("a.go:3")},
 		},
-		Faults: []imports.Fault{{at("z.go:1"), "no"}, {at("a.go:3"), "no"}, {at("a.go:3"), "no"}},
+		Faults: []imports.Fault{{At: at("z.go:1"), Why: "no"}, {At: at("a.go:3"), Why: "no"}, {At: at("a.go:3"), Why: "no"}},
 	}
 	want := imports.Found{
 		Owns: []imports.Own{{"m", at("a/go.mod:1")}, {"m/b", at("b/go.mod:1")}},
@@ -37,7 +37,7 @@ func TestSorted(t *testing.T) {
 			{Path: "m", At: at("a.go:3")},
 			{Name: "mm", At: at("a.go:2")}, {Name: "x/y", At: at("b.go:4")}, {Name: "z", Test: true, At: at("a_test.go:7")},
 		},
-		Faults: []imports.Fault{{at("a.go:3"), "no"}, {at("z.go:1"), "no"}},
+		Faults: []imports.Fault{{At: at("a.go:3"), Why: "no"}, {At: at("z.go:1"), Why: "no"}},
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 50 {

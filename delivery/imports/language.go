@@ -72,6 +72,7 @@ type Import struct {
 
 // Fault is a file that could not be read as its language, and why.
 type Fault struct {
-	At  Place  `json:"at"`
-	Why string `json:"why"`
+	At   Place  `json:"at"`
+	Why  string `json:"why"`
+	Test bool   `json:"test,omitempty"` // it is a file of tests
 }

@@ -81,25 +81,25 @@ func TestRead(t *testing.T) {
 			want: map[string]imports.Found{"words": {
 				Imports: []imports.Import{{Name: "n", At: at("b/a.w:1")}},
 				Faults: []imports.Fault{
-					{at("b/abs.w"), `it is a link to "/etc/passwd", outside of the module's folder: commit the file itself`},
-					{at("b/none.w"), `it is a link to "a.x", which is nothing that is read: commit the file itself`},
-					{at("b/on.w"), `it is a link to "on.w", and that leads on and on: commit the file itself`},
-					{at("b/out.w"), `it is a link to "../x.w", outside of the module's folder: commit the file itself`},
+					{At: at("b/abs.w"), Why: `it is a link to "/etc/passwd", outside of the module's folder: commit the file itself`},
+					{At: at("b/none.w"), Why: `it is a link to "a.x", which is nothing that is read: commit the file itself`},
+					{At: at("b/on.w"), Why: `it is a link to "on.w", and that leads on and on: commit the file itself`},
+					{At: at("b/out.w"), Why: `it is a link to "../x.w", outside of the module's folder: commit the file itself`},
 				},
 			}},
 		},
 		"large": {
 			files: []imports.File{{Path: "a.w", Text: bytes.Repeat([]byte("\n"), imports.FileLimit+1)}},
-			want:  map[string]imports.Found{"words": {Faults: []imports.Fault{{at("a.w"), "it has more than 4 MiB, and is not read"}}}},
+			want:  map[string]imports.Found{"words": {Faults: []imports.Fault{{At: at("a.w"), Why: "it has more than 4 MiB, and is not read"}}}},
 		},
 		"a pointer": {
 			files: files("a.w", "version https://git-lfs.github.com/spec/v1\noid sha256:00\n"),
 			want: map[string]imports.Found{"words": {Faults: []imports.Fault{
-				{at("a.w"), "it is a pointer of Git LFS, and what it points to is not in the repository: commit the file itself"},
+				{At: at("a.w"), Why: "it is a pointer of Git LFS, and what it points to is not in the repository: commit the file itself"},
 			}}},
 		},
 		"a name that is no text": {
-			files: files("\xff.w", "n"), want: map[string]imports.Found{"words": {Faults: []imports.Fault{{at("\ufffd.w"), "its name is not UTF-8"}}}},
+			files: files("\xff.w", "n"), want: map[string]imports.Found{"words": {Faults: []imports.Fault{{At: at("\ufffd.w"), Why: "its name is not UTF-8"}}}},
 		},
 	} {
 		got := imports.Read([]imports.Language{words{}}, imports.Input{Folder: c.folder, Files: c.files})

@@ -83,7 +83,7 @@ type eyes struct {
 }
 
 // Look is git's.
-func (e eyes) Look(ctx context.Context, p git.Place, known string) (git.Found, error) {
+func (e eyes) Look(ctx context.Context, p git.Place, known git.Known) (git.Found, error) {
 	if err := e.p.turn(ctx, "look "+p.URL); err != nil {
 		return git.Found{}, err
 	}
@@ -99,7 +99,7 @@ func (e eyes) Look(ctx context.Context, p git.Place, known string) (git.Found, e
 		return git.Found{}, err
 	}
 	found := git.Found{Ref: "refs/heads/main", Commit: c.id}
-	if c.id == known {
+	if c.id == known.Commit {
 		found.Unchanged = true
 		return found, nil
 	}
@@ -110,6 +110,14 @@ func (e eyes) Look(ctx context.Context, p git.Place, known string) (git.Found, e
 		return found, nil
 	}
 	found.Manifest = []byte(text)
+	if found.Code = c.tree; found.Code == known.Code {
+		return found, nil
+	}
+	for path, text := range c.files {
+		if known.Wants(path, false) {
+			found.Files = append(found.Files, git.File{Path: path, Text: []byte(text)})
+		}
+	}
 	return found, nil
 }
 

@@ -1,0 +1,7 @@
+// Package spoken is the languages that the mesh reads, in one list (pure).
+package spoken
+
+import "noxmesh/delivery/imports"
+
+// Languages is every language that is read, by name.
+func Languages() []imports.Language { return nil }

@@ -1,0 +1,117 @@
+package delivery
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/build"
+	"noxmesh/delivery/graph"
+	"noxmesh/delivery/imports"
+	"noxmesh/delivery/source"
+	"noxmesh/manifest"
+)
+
+// Inputs is what a module would be built against now, or what stands against it.
+type Inputs struct {
+	All   []manifest.Input // sorted; of what is laid out for the compile, direct and through others
+	Laid  []build.Laid     // the same, with how to get each
+	Lacks []Waiting        // what has to come first
+}
+
+// Given is what a module gives to others now.
+type Given struct {
+	Module string
+	Facts  Facts // with its own inputs
+}
+
+// InputsOf works out what a module is built against. Given says what the modules
+// of its layers give now.
+func InputsOf(f Facts, laid graph.Laid, given func(module string) Given) Inputs {
+	in := Inputs{All: []manifest.Input{}}
+	since := firstKnown(f.Source.MovedAt, f.AddedAt)
+	in.readable(f.Source.Code, since)
+	if laid.Problem != "" {
+		in.Lacks = append(in.Lacks, Waiting{"its imports: it " + laid.Problem, since})
+		return in
+	}
+	for _, layer := range laid.Layers {
+		in.add(f, layer, given(layer.Module))
+	}
+	slices.SortFunc(in.All, manifest.Input.Compare)
+	slices.SortFunc(in.Laid, func(a, b build.Laid) int {
+		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Artifact, b.Artifact))
+	})
+	return in
+}
+
+// readable lacks what could not be read: what it asks for is not known. What only
+// tests ask for is not waited for.
+func (in *Inputs) readable(code imports.Reading, since time.Time) {
+	for _, language := range slices.Sorted(maps.Keys(code.Found)) {
+		faults := slices.DeleteFunc(slices.Clone(code.Found[language].Faults), func(f imports.Fault) bool { return f.Test })
+		for i, fault := range faults {
+			if i == faultsShown {
+				in.Lacks = append(in.Lacks, Waiting{fmt.Sprintf("%d more files that can be read as %s", len(faults)-i, language), since})
+				break
+			}
+			in.Lacks = append(in.Lacks, Waiting{fmt.Sprintf("a file that can be read as %s: %s: %s", language, fault.At, fault.Why), since})
+		}
+	}
+}
+
+// faultsShown is how many files are named that could not be read: whoever mends
+// those sees the next.
+const faultsShown = 3
+
+// add adds what one module gives in one language.
+func (in *Inputs) add(f Facts, layer graph.Layer, g Given) {
+	b := CurrentBuild(g.Facts)
+	switch {
+	case g.Facts.Source.State != source.Read && b == nil:
+		in.lack(f, g, "the source of %s: %s", layer.Module, sourceWords(g.Facts.Source))
+	case len(g.Facts.Inputs.Lacks) > 0:
+		in.lack(f, g, "%s, which waits for %s", layer.Module, g.Facts.Inputs.Lacks[0].For)
+	case b == nil:
+		in.lack(f, g, "the build of %s", layer.Module)
+	case !b.Verdict.Eligible():
+		in.lack(f, g, "a build of %s that is fit: its newest is %s", layer.Module, b.Verdict)
+	default:
+		in.take(f, layer, g, *b)
+	}
+}
+
+func (in *Inputs) take(f Facts, layer graph.Layer, g Given, b artifact.Build) {
+	i := slices.IndexFunc(b.Manifest.Built.Libraries, func(l manifest.Library) bool { return l.Language == layer.Language })
+	if i < 0 {
+		in.lack(f, g, "a library of %s: it is imported in %s and makes none; say under build.artifacts of its module.json {\"%s\": {\"type\": \"library\", \"language\": \"%s\"}}",
+			layer.Module, layer.Language, layer.Language, layer.Language)
+		return
+	}
+	l := b.Manifest.Built.Libraries[i]
+	in.All = append(in.All, manifest.Input{Module: layer.Module, Artifact: l.Artifact, Digest: l.Digest})
+	in.Laid = append(in.Laid, build.Laid{Module: layer.Module, Artifact: l.Artifact, Language: l.Language, Digest: l.Digest, Packed: b.Where.Archives[l.Digest]})
+}
+
+// lack adds what has to come first. Since when it is waited for is when the
+// later of the two sources moved.
+func (in *Inputs) lack(f Facts, g Given, format string, args ...any) {
+	since := firstKnown(f.Source.MovedAt, f.AddedAt)
+	if moved := firstKnown(g.Facts.Source.MovedAt, g.Facts.AddedAt); moved.After(since) {
+		since = moved
+	}
+	w := Waiting{fmt.Sprintf(format, args...), since}
+	if !slices.ContainsFunc(in.Lacks, func(o Waiting) bool { return o.For == w.For }) {
+		in.Lacks = append(in.Lacks, w)
+	}
+}
+
+// waitFor makes a difference of what is lacking.
+func (d *Difference) waitFor(lacks []Waiting) {
+	for _, w := range lacks {
+		d.wait(w.For, w.Since)
+	}
+}
