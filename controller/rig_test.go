@@ -199,8 +199,21 @@ func (r *rig) assign(module string) {
 	})
 }
 
+// library is a build that gives others this to be built against.
+func (r *rig) library(module, text string) document.Digest {
+	r.t.Helper()
+	digest := document.Sum([]byte(text))
+	r.built(module, &manifest.Library{Artifact: "lib", Language: "container", Digest: digest})
+	return digest
+}
+
 // build is what a builder makes of the source as it was read, fit and recorded.
 func (r *rig) build(module string) artifact.Build {
+	r.t.Helper()
+	return r.built(module, nil)
+}
+
+func (r *rig) built(module string, library *manifest.Library) artifact.Build {
 	r.t.Helper()
 	row, f, _, err := r.factsOf(r.t.Context(), module)
 	r.must(err)
@@ -217,6 +230,12 @@ func (r *rig) build(module string) artifact.Build {
 	if d.Ask == nil {
 		r.t.Fatalf("nothing is to be built of %q: %+v", module, d)
 	}
+	m.Built.Closure = d.Ask.Closure.Inputs
+	where := build.Where{}
+	if library != nil {
+		m.Built.Libraries = []manifest.Library{*library}
+		where.Archives = map[document.Digest]build.Packed{library.Digest: {Index: library.Digest, IndexSize: 1, Blob: library.Digest, Size: 1}}
+	}
 	r.must(r.ask(r.t.Context(), row, f, *d.Ask))
 	r.tx(func(tx *db.Tx) error {
 		q, err := deliverystore.Lease(tx, deliverystore.Leasing{Builder: "builder1", Platform: "linux/amd64", Sandbox: true, Now: clock.Now(), Lease: time.Minute})
@@ -224,7 +243,7 @@ func (r *rig) build(module string) artifact.Build {
 			return err
 		}
 		a := build.Answer{
-			Format: build.Format, Mesh: "mesh0001", Request: q.ID, Builder: "builder1", Outcome: build.OutcomeBuilt, Manifest: &m, Where: &build.Where{},
+			Format: build.Format, Mesh: "mesh0001", Request: q.ID, Builder: "builder1", Outcome: build.OutcomeBuilt, Manifest: &m, Where: &where,
 			Published: document.Sum([]byte(q.ID)), Tests: build.TestsNone,
 		}
 		if a.Build, err = m.BuildDigest(); err != nil {

@@ -1,7 +1,13 @@
 // Package spoken is the languages that the mesh reads, in one list (pure).
 package spoken
 
-import "noxmesh/delivery/imports"
+import (
+	"noxmesh/delivery/imports"
+	"noxmesh/delivery/imports/container"
+	"noxmesh/delivery/imports/golang"
+)
 
 // Languages is every language that is read, by name.
-func Languages() []imports.Language { return nil }
+func Languages() []imports.Language {
+	return []imports.Language{container.Language{}, golang.Language{}}
+}
