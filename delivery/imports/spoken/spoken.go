@@ -5,9 +5,10 @@ import (
 	"noxmesh/delivery/imports"
 	"noxmesh/delivery/imports/container"
 	"noxmesh/delivery/imports/golang"
+	"noxmesh/delivery/imports/rust"
 )
 
 // Languages is every language that is read, by name.
 func Languages() []imports.Language {
-	return []imports.Language{container.Language{}, golang.Language{}}
+	return []imports.Language{container.Language{}, golang.Language{}, rust.Language{}}
 }
