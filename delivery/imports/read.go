@@ -76,12 +76,16 @@ func Read(languages []Language, in Input) map[string]Found {
 			read.Faults = append(read.Faults, found.Faults...)
 			found = read
 		}
-		if found = found.Sorted(l.Owners); len(found.Owns)+len(found.Imports)+len(found.Faults) > 0 {
+		if found = found.Sorted(nobody); len(found.Owns)+len(found.Imports)+len(found.Faults) > 0 {
 			all[l.Name()] = found
 		}
 	}
 	return all
 }
+
+// nobody owns a name here: what is below one that the module owns may be
+// another's all the same, which stands in its folder.
+func nobody(string) []string { return nil }
 
 // own is the files but for those of modules in the folder.
 func own(in Input) []File {

@@ -61,7 +61,7 @@ func TestRead(t *testing.T) {
 		"not its language's": {files: files("a.txt", "b"), want: map[string]imports.Found{}},
 		"both ends": {
 			files: files("module.json", "{}", "owns", "m", "x/a.w", "n\nm/x"),
-			want:  map[string]imports.Found{"words": {Owns: []imports.Own{{"m", at("owns:1")}}, Imports: []imports.Import{{Name: "n", At: at("x/a.w:1")}}}},
+			want:  map[string]imports.Found{"words": {Owns: []imports.Own{{"m", at("owns:1")}}, Imports: []imports.Import{{Name: "m/x", At: at("x/a.w:2")}, {Name: "n", At: at("x/a.w:1")}}}},
 		},
 		"above it": {
 			folder: "a/b", files: files("owns", "m", "a/owns", "m/a", "a/b/x.w", "n"),
