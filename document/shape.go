@@ -114,8 +114,11 @@ const (
 )
 
 // Brief is a value that is written as a string where that says all of it, and
-// as an object otherwise. Whole is the struct whose fields are the object's keys.
-type Brief interface{ Whole() reflect.Type }
+// as an object otherwise.
+type Brief interface {
+	// Whole is the struct whose fields are the object's keys.
+	Whole() reflect.Type
+}
 
 func wholeOf(t reflect.Type) reflect.Type {
 	brief, _ := reflect.New(t).Interface().(Brief) // selfOf has asked

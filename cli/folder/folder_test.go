@@ -31,7 +31,7 @@ func TestADraftIsGood(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp(top, "a")
+		dir, err := os.MkdirTemp(top, "a") //nolint:usetesting // one for each try, all in that of the test
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,13 +7,13 @@ const (
 	Answered  = 0 // the question was answered, or the thing done; outstanding is an answer
 	CouldNot  = 1 // it could not be done
 	Usage     = 2 // the command or its input is wrong
-	Unwell    = 3 // answered, and something is unfit, failed or stuck
+	Unwell    = 3 // answered, and something is unfit, failed, stuck or wrong
 	TimedOut  = 4 // waited, and the time ran out
 	exitTable = `Exit status:
   0  answered, or done; what is outstanding is an answer
   1  could not
   2  the command, or what it was given, is wrong
-  3  answered, and something is unfit, failed or stuck
+  3  answered, and something is unfit, failed, stuck or wrong
   4  waited, and the time ran out
 `
 )
