@@ -45,8 +45,9 @@ func Keys() []Key {
 		{"build", "object", "what to make of the source. Without it there is nothing to make: the build is the manifest with its files"},
 		{"build.run", "list of commands", "what makes the artifacts"},
 		{"build.test", "list of commands", "what judges the build: all end with 0, and it is fit; one does not, and it is unfit"},
-		{"build.artifacts", "by name", "what was made; each is named by a resource"},
-		{"build.artifacts.NAME.type", "`archive`; must be there", "what it is"},
-		{"build.artifacts.NAME.path", "relative path; must be there", "the folder of the module's folder that it is, after `build.run`"},
+		{"build.artifacts", "by name", "what was made; each archive is named by a resource"},
+		{"build.artifacts.NAME.type", "`archive` or `library`; must be there", "what it is: for machines, or for other modules to be built against"},
+		{"build.artifacts.NAME.path", "relative path; must be there of an archive", "the folder of the module's folder that it is, after `build.run`; of a library, the whole folder where it is not given"},
+		{"build.artifacts.NAME.language", "name; must be there of a library", "the language in which others import it, as `go`"},
 	}
 }

@@ -53,7 +53,7 @@ func oneValue() keywords {
 
 // relative is a path below the module's folder.
 func relative(itself bool) keywords {
-	inside := keywords{"minLength": 1, "pattern": `^[^/].*`, "not": keywords{"pattern": `^\.\.?(/|$)|//|/\.\.?(/|$)|/$`}}
+	inside := keywords{"pattern": `^([^/].*)?$`, "not": keywords{"pattern": `^\.\.?(/|$)|//|/\.\.?(/|$)|/$`}}
 	if !itself {
 		return inside
 	}
@@ -85,7 +85,7 @@ func commonKeywords() map[string]keywords {
 	out := map[string]keywords{
 		"module": name(), "summary": line(),
 		"provides": nameList(), "provides[]#string": name(), "provides[].name": name(),
-		"provides[].scope": {"enum": []string{nodeScope, string(MeshScope)}},
+		"provides[].scope": {"enum": []string{nodeScope, string(MeshScope), ""}},
 		"requires":         nameList(), "requires[]": name(),
 		"instances": named(patternName), "instances.*.of": name(),
 		"instances.*.with": {"propertyNames": keywords{"pattern": patternSetting}}, "instances.*.with.*": oneValue(),
@@ -95,7 +95,7 @@ func commonKeywords() map[string]keywords {
 		"resources[].id":   name(),
 		"resources[].type": {"enum": resourceTypes()},
 		"resources[].path": {"pattern": patternPath, "not": keywords{"pattern": patternUnclean}},
-		"resources[].mode": {"pattern": octalMode.String()},
+		"resources[].mode": {"pattern": octalMode.String() + "|^$"},
 	}
 	maps.Copy(out, settingKeywords("settings"))
 	maps.Copy(out, settingKeywords("grants.*.with"))
@@ -105,14 +105,25 @@ func commonKeywords() map[string]keywords {
 func sourceKeywords() map[string]keywords {
 	out := commonKeywords()
 	maps.Copy(out, map[string]keywords{
-		"resources[]":            {"allOf": resourceRules()},
-		"resources[].content":    {"maxLength": ContentLimit},
-		"resources[].from":       relative(false),
-		"build.run[]":            command(),
-		"build.test[]":           command(),
-		"build.artifacts":        {"propertyNames": keywords{"pattern": patternName}},
-		"build.artifacts.*.type": {"enum": []string{typeArchive}},
-		"build.artifacts.*.path": relative(true),
+		"resources[]":         {"allOf": resourceRules()},
+		"resources[].content": {"maxLength": ContentLimit},
+		"resources[].from":    relative(false),
+		"build.run[]":         command(),
+		"build.test[]":        command(),
+		"build.artifacts":     {"propertyNames": keywords{"pattern": patternName}},
+		"build.artifacts.*": {"allOf": []any{
+			keywords{
+				"if":   keywords{"properties": keywords{"type": keywords{"const": typeArchive}}},
+				"then": keywords{"required": []string{"path"}, "properties": keywords{"path": keywords{"minLength": 1}, "language": none()}},
+			},
+			keywords{
+				"if":   keywords{"properties": keywords{"type": keywords{"const": typeLibrary}}},
+				"then": there("language"),
+			},
+		}},
+		"build.artifacts.*.type":     {"enum": []string{typeArchive, typeLibrary}},
+		"build.artifacts.*.path":     relative(true),
+		"build.artifacts.*.language": {"pattern": patternName + "|^$"},
 	})
 	for _, k := range Keys() {
 		path := strings.ReplaceAll(k.Path, "NAME", "*")
@@ -129,6 +140,18 @@ func command() keywords {
 	return keywords{"minItems": 1, "prefixItems": []any{keywords{"type": "string", "minLength": 1, "pattern": `^[^\x00]*$`}}, "items": keywords{"type": "string", "pattern": `^[^\x00]*$`}}
 }
 
+// there is that a key is there and says something; an empty content does.
+func there(name string) keywords {
+	out := keywords{"required": []string{name}}
+	if name != "content" {
+		out["properties"] = keywords{name: keywords{"minLength": 1}}
+	}
+	return out
+}
+
+// none is a key that says nothing.
+func none() keywords { return keywords{"maxLength": 0} }
+
 // resourceRules is which keys belong to a resource of each type.
 func resourceRules() []any {
 	all := []string{"mode", "content", "from", "target", "artifact"}
@@ -140,14 +163,17 @@ func resourceRules() []any {
 			var one []any
 			for name := range strings.SplitSeq(choices, "|") {
 				belongs = append(belongs, name)
-				one = append(one, keywords{"required": []string{name}})
+				one = append(one, there(name))
 			}
 			must = append(must, keywords{"oneOf": one})
 		}
 		properties := keywords{}
 		for _, name := range all {
 			if !slices.Contains(belongs, name) {
-				properties[name] = false
+				properties[name] = none()
+				if name == "content" { // what is empty there is an empty file
+					properties[name] = false
+				}
 			}
 		}
 		then := keywords{"properties": properties}

@@ -100,6 +100,15 @@ func TestTheSchemaTakesWhatTheDecoderTakes(t *testing.T) {
 		}
 		n++
 	}
+	library := `{"module": "a", "build": {"artifacts": {"go": {"type": "library", "language": "go"}, "js": {"type": "library", "language": "js", "path": "lib"}}}}`
+	if _, err := manifest.DecodeSource("module.json", []byte(library)); err != nil || validate(source, []byte(library)) != nil {
+		t.Errorf("a library: %v, %v", err, validate(source, []byte(library)))
+	}
+	empty := `{"module": "a", "provides": [{"name": "x", "scope": ""}], "resources": [{"id": "a", "type": "file", "path": "/a", "content": "", "from": "", "mode": "", "target": "", "artifact": ""}],
+		"build": {"artifacts": {"js": {"type": "library", "language": "js", "path": ""}}}}`
+	if _, err := manifest.DecodeSource("module.json", []byte(empty)); err != nil || validate(source, []byte(empty)) != nil {
+		t.Errorf("what says nothing: %v, %v", err, validate(source, []byte(empty)))
+	}
 	if n < 6 {
 		t.Errorf("%d manifests, there were more", n)
 	}

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -124,7 +125,7 @@ func (c *Checked) files(m manifest.Source, root *os.Root, data []byte) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Build.Artifacts)) {
-		folder := m.Build.Artifacts[name].Path
+		folder := cmp.Or(m.Build.Artifacts[name].Path, ".") // of a library the whole folder
 		if what, want := badFolder(root, folder); what != "" {
 			c.wrong(data, document.Join("build.artifacts", name)+".path", what, want)
 		}
