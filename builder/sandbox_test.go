@@ -256,7 +256,7 @@ func TestASandboxIsTriedAgainWhereADiskRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeAll() //nolint:errcheck // the folder goes with the test
+	defer closeAll()
 	b.caller.link = rig.controller
 	for _, refused := range []bool{false, true} {
 		b.sandbox, b.why, b.refused = nil, "the disk", refused

@@ -170,25 +170,7 @@ func (b *Builds) resolve(id int) {
 	}
 	is.edges, is.compile, is.tests, is.in, is.why = nil, nil, nil, map[string]needs{}, nil
 	for _, language := range slices.Sorted(maps.Keys(is.code.Found)) {
-		var in needs
-		for _, asked := range is.code.Found[language].Imports {
-			owners := b.ownersOf(is.code.Repository, language, asked)
-			if len(owners) == 0 || slices.Contains(owners, id) {
-				continue
-			}
-			if len(owners) > 1 {
-				is.why = append(is.why, fmt.Sprintf("%s asks for %q, and %s own it", asked.At, cmp.Or(asked.Name, asked.Path), strings.Join(b.namesOf(owners), " and ")))
-				continue
-			}
-			is.edges = append(is.edges, Edge{
-				From: is.name, To: b.coded[owners[0]].name, Language: language, Name: cmp.Or(asked.Name, asked.Path), Test: asked.Test, At: asked.At,
-			})
-			if asked.Test {
-				in.tests = append(in.tests, owners[0])
-			} else {
-				in.compile = append(in.compile, owners[0])
-			}
-		}
+		in := b.resolveIn(id, language)
 		is.compile, is.tests = append(is.compile, in.compile...), append(is.tests, in.tests...)
 		if len(in.compile)+len(in.tests) > 0 {
 			is.in[language] = b.apart(in)
@@ -202,6 +184,29 @@ func (b *Builds) resolve(id int) {
 }
 
 func (b *Builds) byName(x, y int) int { return strings.Compare(b.coded[x].name, b.coded[y].name) }
+
+// resolveIn finds the edges of one module in one language.
+func (b *Builds) resolveIn(id int, language string) (in needs) {
+	is := &b.coded[id]
+	for _, asked := range is.code.Found[language].Imports {
+		owners := b.ownersOf(is.code.Repository, language, asked)
+		switch {
+		case len(owners) == 0 || slices.Contains(owners, id):
+			continue
+		case len(owners) > 1:
+			is.why = append(is.why, fmt.Sprintf("%s asks for %q, and %s own it", asked.At, cmp.Or(asked.Name, asked.Path), strings.Join(b.namesOf(owners), " and ")))
+			continue
+		case asked.Test:
+			in.tests = append(in.tests, owners[0])
+		default:
+			in.compile = append(in.compile, owners[0])
+		}
+		is.edges = append(is.edges, Edge{
+			From: is.name, To: b.coded[owners[0]].name, Language: language, Name: cmp.Or(asked.Name, asked.Path), Test: asked.Test, At: asked.At,
+		})
+	}
+	return in
+}
 
 // apart is what is asked for by name, each once, and what only tests ask for by itself.
 func (b *Builds) apart(n needs) needs {

@@ -30,19 +30,13 @@ func (b *Builds) Laid(module string) Laid {
 	w.from([]int{id})
 	circular := func(to int) bool { return w.part[to] == w.part[id] }
 	var laid Laid
-	direct := slices.Clone(is.compile)
-	for _, to := range is.tests {
-		if !circular(to) {
-			direct = append(direct, to)
-		}
-	}
 	for _, e := range is.edges {
 		if to := b.ids[e.To]; e.Test && circular(to) && !b.holds(is.in[e.Language].compile, to) {
 			laid.LeftOut = append(laid.LeftOut, e)
 		}
 	}
 	compiled := &walk{builds: b, next: func(m int) []int { return b.coded[m].compile }}
-	compiled.from(direct)
+	compiled.from(needs{is.compile, is.tests}.without(circular))
 	languages := slices.Sorted(maps.Keys(is.in))
 	reached := make([]map[int]bool, len(languages))
 	for i, language := range languages {
@@ -59,17 +53,15 @@ func (b *Builds) Laid(module string) Laid {
 	return laid
 }
 
+// without is all that is asked for, but for those of tests that are left out.
+func (n needs) without(out func(int) bool) []int {
+	return append(slices.Clone(n.compile), slices.DeleteFunc(slices.Clone(n.tests), out)...)
+}
+
 // compiledIn is everything that is laid out for a module in one language.
 func (b *Builds) compiledIn(language string, id int, circular func(int) bool) map[int]bool {
-	in := b.coded[id].in[language]
-	todo := slices.Clone(in.compile)
-	for _, to := range in.tests {
-		if !circular(to) {
-			todo = append(todo, to)
-		}
-	}
 	reached := map[int]bool{}
-	for len(todo) > 0 {
+	for todo := b.coded[id].in[language].without(circular); len(todo) > 0; {
 		m := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		if !reached[m] {

@@ -25,9 +25,14 @@ func TestSorted(t *testing.T) {
 	in := imports.Found{
 		Owns: []imports.Own{{"m/b", at("b/go.mod:1")}, {"m", at("go.mod:1")}, {"m", at("a/go.mod:1")}},
 		Imports: []imports.Import{
-			{Name: "x/y", At: at("b.go:9")}, {Name: "x/y", At: at("b.go:4")}, {Name: "x/y", Test: true, At: at("a_test.go:1")},
-			{Name: "z", Test: true, At: at("b_test.go:2")}, {Name: "z", Test: true, At: at("a_test.go:7")},
-			{Name: "m/b/c", At: at("a.go:1")}, {Name: "mm", At: at("a.go:2")}, {Path: "m", At: at("a.go:3")},
+			{Name: "x/y", At: at("b.go:9")},
+			{Name: "x/y", At: at("b.go:4")},
+			{Name: "x/y", Test: true, At: at("a_test.go:1")},
+			{Name: "z", Test: true, At: at("b_test.go:2")},
+			{Name: "z", Test: true, At: at("a_test.go:7")},
+			{Name: "m/b/c", At: at("a.go:1")},
+			{Name: "mm", At: at("a.go:2")},
+			{Path: "m", At: at("a.go:3")},
 		},
 		Faults: []imports.Fault{{At: at("z.go:1"), Why: "no"}, {At: at("a.go:3"), Why: "no"}, {At: at("a.go:3"), Why: "no"}},
 	}
@@ -35,7 +40,9 @@ func TestSorted(t *testing.T) {
 		Owns: []imports.Own{{"m", at("a/go.mod:1")}, {"m/b", at("b/go.mod:1")}},
 		Imports: []imports.Import{
 			{Path: "m", At: at("a.go:3")},
-			{Name: "mm", At: at("a.go:2")}, {Name: "x/y", At: at("b.go:4")}, {Name: "z", Test: true, At: at("a_test.go:7")},
+			{Name: "mm", At: at("a.go:2")},
+			{Name: "x/y", At: at("b.go:4")},
+			{Name: "z", Test: true, At: at("a_test.go:7")},
 		},
 		Faults: []imports.Fault{{At: at("a.go:3"), Why: "no"}, {At: at("z.go:1"), Why: "no"}},
 	}

@@ -14,9 +14,13 @@ import (
 // Folder is where files are replaced: a Place, or a folder that its owner reaches
 // in a way of its own. A name is one of the folder itself.
 type Folder interface {
+	// Open opens or makes a file, and follows no link.
 	Open(name string, flags int) (*os.File, error)
+	// Rename puts a file in the place of another, whole.
 	Rename(from, to string) error
+	// Remove takes a file away.
 	Remove(name string) error
+	// Sync makes what was renamed and removed durable.
 	Sync() error
 }
 

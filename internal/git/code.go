@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"path"
 	"slices"
@@ -65,7 +64,7 @@ func (g *Git) code(ctx context.Context, dir, commit, folder string, wants Wants)
 	if len(above) > 0 {
 		sum := sha256.New()
 		for _, e := range above {
-			fmt.Fprintf(sum, "%s %s\x00", e.id, e.path)
+			sum.Write([]byte(e.id + " " + e.path + "\x00")) // a hash never fails
 		}
 		key += "-" + hex.EncodeToString(sum.Sum(nil)[:20])
 	}

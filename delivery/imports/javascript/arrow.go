@@ -63,6 +63,7 @@ func (p *parser) arrow(e *expression) action {
 		return p.colon(e)
 	case ',':
 		return p.comma(e)
+	default:
+		return done
 	}
-	return done
 }

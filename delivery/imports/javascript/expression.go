@@ -156,6 +156,7 @@ func (p *parser) ifOperand() action {
 		if p.jsx || p.ts {
 			return operand
 		}
+	default:
 	}
 	return more
 }

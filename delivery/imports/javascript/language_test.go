@@ -72,8 +72,10 @@ func TestOwners(t *testing.T) {
 func TestWants(t *testing.T) {
 	t.Parallel()
 	l := javascript.Language{}
-	for _, name := range []string{"a.js", "a.mjs", "a.cjs", "a.jsx", "a.ts", "a.mts", "a.cts", "a.tsx", "a.d.ts", "x/a.test.ts", "package.json",
-		"x/package.json", "tsconfig.json", "x/tsconfig.base.json", "jsconfig.json", "pnpm-workspace.yaml"} {
+	for _, name := range []string{
+		"a.js", "a.mjs", "a.cjs", "a.jsx", "a.ts", "a.mts", "a.cts", "a.tsx", "a.d.ts", "x/a.test.ts", "package.json",
+		"x/package.json", "tsconfig.json", "x/tsconfig.base.json", "jsconfig.json", "pnpm-workspace.yaml",
+	} {
 		if !l.Wants(name, false) {
 			t.Errorf("%s is not wanted", name)
 		}
@@ -83,8 +85,10 @@ func TestWants(t *testing.T) {
 			t.Errorf("%s is wanted", name)
 		}
 	}
-	for name, want := range map[string]bool{"package.json": true, "tsconfig.json": true, "jsconfig.json": true, "tsconfig.base.json": true,
-		"pnpm-workspace.yaml": false, "a.js": false, "a.json": false} {
+	for name, want := range map[string]bool{
+		"package.json": true, "tsconfig.json": true, "jsconfig.json": true, "tsconfig.base.json": true,
+		"pnpm-workspace.yaml": false, "a.js": false, "a.json": false,
+	} {
 		if l.Wants(name, true) != want {
 			t.Errorf("%s above: want %v", name, want)
 		}
@@ -121,8 +125,10 @@ func TestBuiltin(t *testing.T) {
 func TestTests(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
-	for _, name := range []string{"a.test.ts", "a.spec.js", "a.test-d.ts", "x/__tests__/a.js", "x/__mocks__/a.js", "test/a.js", "tests/x/a.ts", "e2e/a.ts",
-		"vitest.config.ts", "jest.setup.js", "karma.conf.js", "cypress/a.js", "a.cy.ts", "setupTests.ts"} {
+	for _, name := range []string{
+		"a.test.ts", "a.spec.js", "a.test-d.ts", "x/__tests__/a.js", "x/__mocks__/a.js", "test/a.js", "tests/x/a.ts", "e2e/a.ts",
+		"vitest.config.ts", "jest.setup.js", "karma.conf.js", "cypress/a.js", "a.cy.ts", "setupTests.ts",
+	} {
 		files["in/test/"+name] = fmt.Sprintf("import %q", "t-"+strings.NewReplacer("/", "-").Replace(name))
 	}
 	for _, name := range []string{"a.js", "test.js", "tested/a.js", "latest.ts", "vite.config.ts", "a.stories.tsx", "eslint.config.js", "contest.spec/a.js"} {

@@ -22,8 +22,10 @@ func TestSyntax(t *testing.T) {
 		{"dynamic", "a.js", "import('w').then(a => a); const b = async () => await import(/* name: 'no' */ `x`); a ? import('y') : import(\n'z'\n)", "1 w, 1 x, 1 y, 2 z"},
 		{"require", "a.cjs", "const a = require('w'), {b} = require( /**/ \"x\" ).y; require.resolve('y'); require?.('z')", "1 w, 1 x, 1 y, 1 z"},
 		{"meta", "a.mjs", "import.meta.resolve('x'); import.meta.url; import.meta.env.resolve('no')", "1 x"},
-		{"everywhere", "a.js", "function f(a = require('u')) { class B extends require('v') { [require('w')]() {} c = require('x'); static { require('y') } } return `${`${require('z')}`}` }",
-			"1 u, 1 v, 1 w, 1 x, 1 y, 1 z"},
+		{
+			"everywhere", "a.js", "function f(a = require('u')) { class B extends require('v') { [require('w')]() {} c = require('x'); static { require('y') } } return `${`${require('z')}`}` }",
+			"1 u, 1 v, 1 w, 1 x, 1 y, 1 z",
+		},
 		{"declared modules", "a.ts", "declare module 'no' { import a from 'x'; export = a }", "1 x"},
 		{"augmented modules", "a.ts", "export {}\ndeclare module 'x' { interface A { b: import('y') } }\ndeclare global { var z: 1 }", "2 x, 2 y"},
 		{"references", "a.ts", "// a\n/// <reference types=\"x/client\" />\n/// <reference lib='no' path='y' />\n/// <reference types='node' />\na\n/// <reference types='no' />", "2 x/client"},

@@ -243,14 +243,14 @@ func (p *parser) scanNumber() kind {
 
 func (p *parser) scanText(quote byte) kind {
 	for p.pos++; p.pos < len(p.src); p.pos++ {
-		switch c := p.src[p.pos]; {
-		case c == quote:
+		switch p.src[p.pos] {
+		case quote:
 			p.pos++
 			return text
-		case c == '\n', c == '\r':
+		case '\n', '\r':
 			p.fail("the string does not end on its line")
 			return end
-		case c == '\\':
+		case '\\':
 			p.escape()
 		}
 	}

@@ -63,6 +63,7 @@ func (p *parser) typeWord() action {
 			}
 		case text, number, template, '(', '[', '{', '<':
 			return operand
+		default:
 		}
 		return more
 	case "any", "unknown", "number", "string", "boolean", "bigint", "symbol", "object", "void", "undefined", "null", "never":
@@ -140,6 +141,7 @@ func (p *parser) typeGroup() bool {
 			p.next()
 			function, began = true, true
 			continue
+		default:
 		}
 		alone := p.typ()
 		if !began && p.tok.kind == ')' {
@@ -209,8 +211,9 @@ func (p *parser) followsArguments(m mode) bool {
 		return p.tok.fresh || between(p.word()) || m&heritage != 0 && p.is("implements")
 	case text, number, private, '[', '!', '~', '@', step:
 		return p.tok.fresh
+	default:
+		return true
 	}
-	return true
 }
 
 // members reads { … } of a type.

@@ -71,30 +71,30 @@ func anyFits(patterns []string, folder string) bool {
 func fits(pattern, pieces []string) bool {
 	now := make([]bool, len(pattern)+1)
 	now[0] = true
-	spread := func(set []bool) {
-		for i, each := range pattern {
-			if set[i] && each == "**" {
-				set[i+1] = true
-			}
-		}
-	}
-	spread(now)
+	passOver(pattern, now)
 	for _, piece := range pieces {
 		next := make([]bool, len(pattern)+1)
 		for i, each := range pattern {
-			if !now[i] {
-				continue
-			}
-			if each == "**" {
+			switch {
+			case !now[i]:
+			case each == "**":
 				next[i] = true
-			} else if is, err := path.Match(each, piece); is && err == nil {
-				next[i+1] = true
+			default:
+				is, err := path.Match(each, piece)
+				next[i+1] = next[i+1] || is && err == nil
 			}
 		}
-		spread(next)
+		passOver(pattern, next)
 		now = next
 	}
 	return now[len(pattern)]
+}
+
+// passOver lets each ** of the places in a pattern stand for nothing.
+func passOver(pattern []string, set []bool) {
+	for i, each := range pattern {
+		set[i+1] = set[i+1] || set[i] && each == "**"
+	}
 }
 
 // braces is each pattern that one with {a,b} in it stands for, as far as there are few.
@@ -119,32 +119,39 @@ func braces(pattern string) []string {
 // members is the list that stands under packages in a pnpm-workspace.yaml, in any form
 // that a list of strings has; of the rest of YAML nothing is read.
 func members(yaml string) (list []string, line int, why string) {
+	lines := strings.Split(yaml, "\n")
 	within := false
-	for i, text := range strings.Split(yaml, "\n") {
+	for i, text := range lines {
 		text = strings.TrimRight(strings.TrimPrefix(text, "\ufeff"), " \t\r")
 		bare := strings.TrimLeft(text, " \t")
+		item, listed := strings.CutPrefix(bare+" ", "- ")
 		switch {
 		case bare == "" || bare[0] == '#':
-		case within && (bare == "-" || strings.HasPrefix(bare, "- ")):
-			item, ok := scalar(strings.TrimSpace(bare[1:]))
+		case within && listed:
+			item, ok := scalar(strings.TrimSpace(item))
 			if !ok {
-				return list, i + 1, "the list of packages is read where each is a plain or quoted string on its line"
+				return list, i + 1, plainOnly
 			}
 			list = append(list, item)
 		case bare == text:
 			rest, is := packagesKey(text)
-			within = is && rest == ""
-			if !is || within {
-				continue
+			if within = is && rest == ""; is && !within {
+				return flowed(rest, lines, i)
 			}
-			flow, ok := flow(rest, strings.Split(yaml, "\n")[i+1:])
-			if !ok {
-				return list, i + 1, "packages is read where it is a list of strings"
-			}
-			return flow, 0, ""
 		case within:
-			return list, i + 1, "the list of packages is read where each is a plain or quoted string on its line"
+			return list, i + 1, plainOnly
 		}
+	}
+	return list, 0, ""
+}
+
+const plainOnly = "the list of packages is read where each is a plain or quoted string on its line"
+
+// flowed is a list in brackets that begins on a line.
+func flowed(rest string, lines []string, i int) (list []string, line int, why string) {
+	list, ok := flow(rest, lines[i+1:])
+	if !ok {
+		return nil, i + 1, "packages is read where it is a list of strings"
 	}
 	return list, 0, ""
 }

@@ -48,7 +48,9 @@ func read(folder, name, text string) imports.Found {
 	return l.Read(imports.Input{Folder: folder, Files: []imports.File{
 		{Path: "m/" + name, Text: []byte(text)},
 		{Path: "m/src/a/b/__init__.py"},
-		{Path: "m/lib/a/c.py"}, {Path: "m/a/__init__.py"}, {Path: "m/tests/test_a.py", Text: []byte("import z\n")},
+		{Path: "m/lib/a/c.py"},
+		{Path: "m/a/__init__.py"},
+		{Path: "m/tests/test_a.py", Text: []byte("import z\n")},
 	}})
 }
 
