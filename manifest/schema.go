@@ -154,33 +154,42 @@ func none() keywords { return keywords{"maxLength": 0} }
 
 // resourceRules is which keys belong to a resource of each type.
 func resourceRules() []any {
-	all := []string{"mode", "content", "from", "target", "artifact"}
 	var rules []any
 	for _, t := range resourceTypes() {
 		f, _ := fieldsOf(t)
 		belongs, must := slices.Clone(f.may), []any{}
 		for _, choices := range f.source {
-			var one []any
-			for name := range strings.SplitSeq(choices, "|") {
-				belongs = append(belongs, name)
-				one = append(one, there(name))
-			}
-			must = append(must, keywords{"oneOf": one})
+			names := strings.Split(choices, "|")
+			belongs = append(belongs, names...)
+			must = append(must, exactlyOne(names))
 		}
-		properties := keywords{}
-		for _, name := range all {
-			if !slices.Contains(belongs, name) {
-				properties[name] = none()
-				if name == "content" { // what is empty there is an empty file
-					properties[name] = false
-				}
-			}
-		}
-		then := keywords{"properties": properties}
+		then := keywords{"properties": onlyThese(belongs)}
 		if len(must) > 0 {
 			then["allOf"] = must
 		}
 		rules = append(rules, keywords{"if": keywords{"properties": keywords{"type": keywords{"const": t}}, "required": []string{"type"}}, "then": then})
 	}
 	return rules
+}
+
+func exactlyOne(names []string) keywords {
+	var one []any
+	for _, name := range names {
+		one = append(one, there(name))
+	}
+	return keywords{"oneOf": one}
+}
+
+// onlyThese is that of the keys which depend on the type no others say anything.
+func onlyThese(names []string) keywords {
+	out := keywords{}
+	for _, name := range []string{"mode", "from", "target", "artifact"} {
+		if !slices.Contains(names, name) {
+			out[name] = none()
+		}
+	}
+	if !slices.Contains(names, "content") { // what is empty there is an empty file
+		out["content"] = false
+	}
+	return out
 }
