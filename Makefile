@@ -39,6 +39,7 @@ test: ## every test, under the race detector where there is a C compiler
 lint: ## the linters of tools/go.mod (the first time takes minutes to compile)
 	$(LINT) config verify
 	$(LINT) run ./...
+	$(GO) vet -tags 'meshcrash power' ./... && $(GO) vet -tags meshbugs ./...
 
 check: ## all that every change passes: lint, test, build, sweep, power and sim, and the tree is afterwards as it was
 	@was=$$($(STATE)); \

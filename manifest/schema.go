@@ -154,22 +154,27 @@ func none() keywords { return keywords{"maxLength": 0} }
 
 // resourceRules is which keys belong to a resource of each type.
 func resourceRules() []any {
-	var rules []any
+	rules := make([]any, 0, len(resourceTypes()))
 	for _, t := range resourceTypes() {
 		f, _ := fieldsOf(t)
-		belongs, must := slices.Clone(f.may), []any{}
-		for _, choices := range f.source {
-			names := strings.Split(choices, "|")
-			belongs = append(belongs, names...)
-			must = append(must, exactlyOne(names))
-		}
-		then := keywords{"properties": onlyThese(belongs)}
-		if len(must) > 0 {
-			then["allOf"] = must
-		}
-		rules = append(rules, keywords{"if": keywords{"properties": keywords{"type": keywords{"const": t}}, "required": []string{"type"}}, "then": then})
+		rules = append(rules, keywords{"if": keywords{"properties": keywords{"type": keywords{"const": t}}, "required": []string{"type"}}, "then": keysOf(f)})
 	}
 	return rules
+}
+
+// keysOf is which keys belong to a resource of one type.
+func keysOf(f fields) keywords {
+	belongs, must := slices.Clone(f.may), []any{}
+	for _, choices := range f.source {
+		names := strings.Split(choices, "|")
+		belongs = append(belongs, names...)
+		must = append(must, exactlyOne(names))
+	}
+	then := keywords{"properties": onlyThese(belongs)}
+	if len(must) > 0 {
+		then["allOf"] = must
+	}
+	return then
 }
 
 func exactlyOne(names []string) keywords {

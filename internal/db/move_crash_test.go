@@ -3,6 +3,7 @@
 package db
 
 import (
+	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
@@ -92,19 +93,19 @@ func killedMove(t *testing.T, how string) {
 	}
 	// A backup that stands there is whole.
 	if _, err := os.Stat(path + ".schema-1"); err == nil {
-		rows(t, path+".schema-1", `SELECT count(*) FROM thing WHERE name = 'kept'`, 1)
+		rowsOf(t, path+".schema-1", `SELECT count(*) FROM thing WHERE name = 'kept'`, 1)
 	}
 	if d, err = at(t, path, moved()); err != nil {
 		t.Fatal(err)
 	}
-	rows(t, path, `SELECT size FROM thing WHERE name = 'kept'`, 7)
-	rows(t, path+".schema-1", `SELECT count(*) FROM thing WHERE name = 'kept'`, 1)
+	rowsOf(t, path, `SELECT size FROM thing WHERE name = 'kept'`, 7)
+	rowsOf(t, path+".schema-1", `SELECT count(*) FROM thing WHERE name = 'kept'`, 1)
 	if _, err := os.Stat(path + ".schema-1.partial"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("half a backup is left: %v", err)
 	}
 }
 
-func rows(t *testing.T, path, query string, want int64) {
+func rowsOf(t *testing.T, path, query string, want int64) {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+path)
 	if err != nil {

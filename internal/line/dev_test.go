@@ -114,7 +114,7 @@ func (w *told) login() {
 			w.t.Fatalf("mesh login: %v: %s", err, out)
 		}
 		w.hears(out)
-		return out
+		return "it ended: " + err.Error() + ": " + out
 	})
 	if out, err := run(nil, "status"); err != nil || !strings.Contains(out, "site") {
 		w.t.Errorf("mesh status with the login that was kept: %v: %s", err, out)

@@ -209,7 +209,7 @@ func (w *told) join(name, program string, token string, as func(context.Context)
 		}
 		w.hears(string(out))
 		if err != nil && !strings.Contains(string(out), "already") && !strings.Contains(string(out), "this machine is node") { // it had joined, and died before it said so
-			return string(out)
+			return "it ended: " + err.Error() + ": " + string(out)
 		}
 		return ""
 	})
