@@ -42,7 +42,9 @@ type Builds struct {
 	owned   map[own][]int                    // sorted
 	folders map[string]int                   // the module at a place
 	stale   bool                             // somebody owns something else: every edge is to be found anew
-	moved   map[int]bool                     // the modules of which the edges are
+	moved   []int                            // the modules of which the edges are
+	rank    []int                            // by id: its place in the order of the names
+	answers map[own][]int                    // who owns what is asked for, as far as it was looked up
 }
 
 // own is a name in a language.
@@ -53,12 +55,11 @@ type coded struct {
 	name    string
 	known   bool
 	code    Code
-	edges   []Edge
 	compile []int            // what it is compiled against, by name
 	tests   []int            // what only its tests are, by name
 	in      map[string]needs // the same by language
-	users   map[int]bool
-	why     []string // what stands against its edges
+	users   []int            // who asks for it, by id
+	torn    bool             // somebody else and yet another own what it asks for
 }
 
 // needs is what a module asks for in one language, by name.
@@ -66,7 +67,7 @@ type needs struct{ compile, tests []int }
 
 // NewBuilds is a graph of no modules, for these languages.
 func NewBuilds(languages []imports.Language) *Builds {
-	b := &Builds{owners: map[string]func(string) []string{}, ids: map[string]int{}, owned: map[own][]int{}, folders: map[string]int{}, moved: map[int]bool{}}
+	b := &Builds{owners: map[string]func(string) []string{}, ids: map[string]int{}, owned: map[own][]int{}, folders: map[string]int{}, answers: map[own][]int{}}
 	for _, l := range languages {
 		b.owners[l.Name()] = l.Owners
 	}
@@ -79,7 +80,7 @@ func (b *Builds) Set(c Code) {
 	if !there {
 		id = len(b.coded)
 		b.ids[c.Module] = id
-		b.coded = append(b.coded, coded{name: c.Module, users: map[int]bool{}})
+		b.coded = append(b.coded, coded{name: c.Module})
 	}
 	is := &b.coded[id]
 	if !is.known || !ownsAlike(is.code, c) {
@@ -88,7 +89,7 @@ func (b *Builds) Set(c Code) {
 		b.stale = true
 	}
 	is.known, is.code = true, c
-	b.moved[id] = true
+	b.moved = append(b.moved, id)
 }
 
 // Remove takes a module out of the graph.
@@ -101,7 +102,7 @@ func (b *Builds) Remove(module string) {
 	is := &b.coded[id]
 	is.known, is.code = false, Code{Module: module}
 	b.stale = true
-	b.moved[id] = true
+	b.moved = append(b.moved, id)
 }
 
 // ownsAlike reports whether two readings of a module own the same, at one place.
@@ -141,71 +142,90 @@ func (b *Builds) disown(id int) {
 	}
 }
 
+func (b *Builds) unsettled() bool { return b.stale || len(b.moved) > 0 }
+
 // Settle finds the edges of what has moved: of everything, where names belong to
 // others than before, which it reports. Every question settles the graph; one
 // that is settled can be asked side by side.
 func (b *Builds) Settle() (anew bool) {
-	if !b.stale && len(b.moved) == 0 {
+	if !b.unsettled() {
 		return false
 	}
 	anew = b.stale
 	if anew {
+		b.moved = b.moved[:0]
 		for id := range b.coded {
-			b.moved[id] = true
+			b.moved = append(b.moved, id)
 		}
+		b.answers = make(map[own][]int, len(b.answers))
+		b.order()
 	}
-	for id := range b.moved {
+	for _, id := range b.moved {
 		b.resolve(id)
 	}
-	b.stale = false
-	clear(b.moved)
+	b.stale, b.moved = false, nil
 	return anew
 }
 
-// resolve finds the edges of one module.
+// resolve finds what one module asks for.
 func (b *Builds) resolve(id int) {
 	is := &b.coded[id]
-	for _, to := range slices.Concat(is.compile, is.tests) {
-		delete(b.coded[to].users, id)
+	for _, all := range [][]int{is.compile, is.tests} {
+		for _, to := range all {
+			users := b.coded[to].users
+			if i, there := slices.BinarySearch(users, id); there {
+				b.coded[to].users = slices.Delete(users, i, i+1)
+			}
+		}
 	}
-	is.edges, is.compile, is.tests, is.in, is.why = nil, nil, nil, map[string]needs{}, nil
-	for _, language := range slices.Sorted(maps.Keys(is.code.Found)) {
-		in := b.resolveIn(id, language)
-		is.compile, is.tests = append(is.compile, in.compile...), append(is.tests, in.tests...)
+	is.compile, is.tests, is.in, is.torn = nil, nil, map[string]needs{}, false
+	for language, found := range is.code.Found {
+		var in needs
+		for i := range found.Imports {
+			asked := &found.Imports[i]
+			switch owners := b.ownersOf(id, language, asked); {
+			case len(owners) > 1:
+				is.torn = true
+			case len(owners) == 0:
+			case asked.Test:
+				in.tests = append(in.tests, owners[0])
+			default:
+				in.compile = append(in.compile, owners[0])
+			}
+		}
 		if len(in.compile)+len(in.tests) > 0 {
+			is.compile, is.tests = append(is.compile, in.compile...), append(is.tests, in.tests...)
 			is.in[language] = b.apart(in)
 		}
 	}
 	all := b.apart(needs{is.compile, is.tests})
 	is.compile, is.tests = all.compile, all.tests
-	for _, to := range slices.Concat(is.compile, is.tests) {
-		b.coded[to].users[id] = true
+	for _, all := range [][]int{is.compile, is.tests} {
+		for _, to := range all {
+			users := b.coded[to].users
+			i, _ := slices.BinarySearch(users, id)
+			b.coded[to].users = slices.Insert(users, i, id)
+		}
 	}
 }
 
-func (b *Builds) byName(x, y int) int { return strings.Compare(b.coded[x].name, b.coded[y].name) }
-
-// resolveIn finds the edges of one module in one language.
-func (b *Builds) resolveIn(id int, language string) (in needs) {
+// edges is what one module asks of others, in the order of the languages and
+// the names, and in words what more than one other owns.
+func (b *Builds) edges(id int) (all []Edge, torn []string) {
 	is := &b.coded[id]
-	for _, asked := range is.code.Found[language].Imports {
-		owners := b.ownersOf(is.code.Repository, language, asked)
-		switch {
-		case len(owners) == 0 || slices.Contains(owners, id):
-			continue
-		case len(owners) > 1:
-			is.why = append(is.why, fmt.Sprintf("%s asks for %q, and %s own it", asked.At, cmp.Or(asked.Name, asked.Path), strings.Join(b.namesOf(owners), " and ")))
-			continue
-		case asked.Test:
-			in.tests = append(in.tests, owners[0])
-		default:
-			in.compile = append(in.compile, owners[0])
+	for _, language := range slices.Sorted(maps.Keys(is.code.Found)) {
+		for _, asked := range is.code.Found[language].Imports {
+			name := cmp.Or(asked.Name, asked.Path)
+			switch owners := b.ownersOf(id, language, &asked); len(owners) {
+			case 0:
+			case 1:
+				all = append(all, Edge{From: is.name, To: b.coded[owners[0]].name, Language: language, Name: name, Test: asked.Test, At: asked.At})
+			default:
+				torn = append(torn, fmt.Sprintf("%s asks for %q, and %s own it", asked.At, name, strings.Join(b.namesOf(owners), " and ")))
+			}
 		}
-		is.edges = append(is.edges, Edge{
-			From: is.name, To: b.coded[owners[0]].name, Language: language, Name: cmp.Or(asked.Name, asked.Path), Test: asked.Test, At: asked.At,
-		})
 	}
-	return in
+	return all, torn
 }
 
 // apart is what is asked for by name, each once, and what only tests ask for by itself.
@@ -227,26 +247,48 @@ func (b *Builds) holds(set []int, id int) bool {
 	return there
 }
 
-// ownersOf is every module that owns what is asked for.
-func (b *Builds) ownersOf(repository, language string, asked imports.Import) []int {
+// ownersOf is every module that owns what one asks for; none where that is its own.
+func (b *Builds) ownersOf(id int, language string, asked *imports.Import) []int {
+	var owners []int
 	if asked.Path != "" {
-		for _, folder := range append(imports.Prefixes(asked.Path, "/"), "") {
-			if id, there := b.folders[place(repository, folder)]; there {
-				return []int{id}
-			}
-		}
+		owners = b.standing(b.coded[id].code.Repository, asked.Path)
+	} else {
+		owners = b.owning(own{language, asked.Name})
+	}
+	if slices.Contains(owners, id) {
 		return nil
 	}
-	owners := b.owners[language]
-	if owners == nil {
-		return nil
-	}
-	for _, name := range owners(asked.Name) {
-		if all := b.owned[own{language, name}]; len(all) > 0 {
-			return all
+	return owners
+}
+
+// standing is the module in whose folder a path lies.
+func (b *Builds) standing(repository, path string) []int {
+	for _, folder := range append(imports.Prefixes(path, "/"), "") {
+		if id, there := b.folders[place(repository, folder)]; there {
+			return []int{id}
 		}
 	}
 	return nil
+}
+
+// owning is the modules that own the nearest name. A graph that is settled is
+// only read.
+func (b *Builds) owning(asked own) []int {
+	if known, there := b.answers[asked]; there {
+		return known
+	}
+	var found []int
+	if owners := b.owners[asked.language]; owners != nil {
+		for _, name := range owners(asked.name) {
+			if found = b.owned[own{asked.language, name}]; len(found) > 0 {
+				break
+			}
+		}
+	}
+	if b.unsettled() {
+		b.answers[asked] = found
+	}
+	return found
 }
 
 func (b *Builds) namesOf(ids []int) []string {
@@ -257,3 +299,18 @@ func (b *Builds) namesOf(ids []int) []string {
 	slices.Sort(names)
 	return names
 }
+
+// order finds the order of the names.
+func (b *Builds) order() {
+	ids := make([]int, len(b.coded))
+	for id := range ids {
+		ids[id] = id
+	}
+	slices.SortFunc(ids, func(x, y int) int { return strings.Compare(b.coded[x].name, b.coded[y].name) })
+	b.rank = make([]int, len(ids))
+	for at, id := range ids {
+		b.rank[id] = at
+	}
+}
+
+func (b *Builds) byName(x, y int) int { return b.rank[x] - b.rank[y] }

@@ -30,7 +30,8 @@ func (b *Builds) Laid(module string) Laid {
 	w.from([]int{id})
 	circular := func(to int) bool { return w.part[to] == w.part[id] }
 	var laid Laid
-	for _, e := range is.edges {
+	edges, torn := b.edges(id)
+	for _, e := range edges {
 		if to := b.ids[e.To]; e.Test && circular(to) && !b.holds(is.in[e.Language].compile, to) {
 			laid.LeftOut = append(laid.LeftOut, e)
 		}
@@ -49,7 +50,9 @@ func (b *Builds) Laid(module string) Laid {
 			}
 		}
 	}
-	laid.Problem = b.problemOf(id, append(compiled.order, id))
+	if laid.Problem = strings.Join(torn, "; "); laid.Problem == "" {
+		laid.Problem = b.problemOf(id, append(compiled.order, id))
+	}
 	return laid
 }
 
@@ -72,12 +75,9 @@ func (b *Builds) compiledIn(language string, id int, circular func(int) bool) ma
 	return reached
 }
 
-// problemOf is what stands against the build of a module that these are laid
-// out for: a name of its own that two others own, or a circle.
+// problemOf is the circle that stands against the build of a module that these
+// are laid out for.
 func (b *Builds) problemOf(id int, laid []int) string {
-	if why := b.coded[id].why; len(why) > 0 {
-		return strings.Join(why, "; ")
-	}
 	w := &walk{builds: b, next: func(m int) []int { return b.coded[m].compile }}
 	w.from(laid)
 	for _, part := range w.parts {
@@ -121,7 +121,8 @@ func (b *Builds) circle(part []int) string {
 
 // placeOf is where the code of one module first asks for another.
 func (b *Builds) placeOf(from, to int) string {
-	for _, e := range b.coded[from].edges {
+	edges, _ := b.edges(from)
+	for _, e := range edges {
 		if e.To == b.coded[to].name && !e.Test {
 			return e.At.String()
 		}

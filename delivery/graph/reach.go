@@ -9,20 +9,24 @@ import (
 // and the names.
 func (b *Builds) Edges(module string) []Edge {
 	b.Settle()
-	if id, there := b.ids[module]; there {
-		return slices.Clone(b.coded[id].edges)
+	id, there := b.ids[module]
+	if !there {
+		return nil
 	}
-	return nil
+	edges, _ := b.edges(id)
+	return edges
 }
 
 // Against is each name that the module's code asks for and that more than one
 // module owns, in words.
 func (b *Builds) Against(module string) []string {
 	b.Settle()
-	if id, there := b.ids[module]; there {
-		return slices.Clone(b.coded[id].why)
+	id, there := b.ids[module]
+	if !there || !b.coded[id].torn {
+		return nil
 	}
-	return nil
+	_, torn := b.edges(id)
+	return torn
 }
 
 // Users is the modules whose code asks for this one, sorted.
@@ -32,60 +36,83 @@ func (b *Builds) Users(module string) []string {
 	if !there {
 		return nil
 	}
-	return b.namesOf(slices.Collect(maps.Keys(b.coded[id].users)))
+	return b.namesOf(b.coded[id].users)
 }
 
 // Rebuilt is every module for whose build one of these is laid out, and these,
 // in the order in which they are built: providers first.
 func (b *Builds) Rebuilt(changed []string) []string {
 	b.Settle()
-	reached := map[int]bool{}
+	reached := make([]bool, len(b.coded))
+	var roots []int
 	for _, name := range changed {
-		if id, there := b.ids[name]; there && b.coded[id].known {
+		if id, there := b.ids[name]; there && b.coded[id].known && !reached[id] {
 			reached[id] = true
+			roots = append(roots, id)
 		}
 	}
-	roots := slices.Collect(maps.Keys(reached))
+	all := slices.Clone(roots)
 	for language := range b.owners {
-		maps.Copy(reached, b.usedIn(language, roots))
+		all = b.usedIn(language, roots, reached, all)
 	}
-	w := &walk{builds: b, next: func(m int) []int {
-		var to []int
-		for _, all := range [][]int{b.coded[m].compile, b.coded[m].tests} {
-			for _, p := range all {
-				if reached[p] {
-					to = append(to, p)
-				}
-			}
-		}
-		return to
-	}}
-	w.from(slices.Collect(maps.Keys(reached)))
-	names := make([]string, len(w.order))
-	for i, m := range w.order {
-		names[i] = b.coded[m].name
-	}
-	return names
+	return b.inOrder(all, reached)
 }
 
-// usedIn is everything for which one of these is laid out in one language.
-func (b *Builds) usedIn(language string, roots []int) map[int]bool {
-	reached, tested := map[int]bool{}, map[int]bool{} // what only tests ask for goes no further
+// usedIn adds everything for which one of the roots is laid out in one language.
+func (b *Builds) usedIn(language string, roots []int, reached []bool, all []int) []int {
+	here := make(map[int]bool, len(roots)) // reached in this language
+	for _, m := range roots {
+		here[m] = true
+	}
 	for todo := slices.Clone(roots); len(todo) > 0; {
 		m := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for user := range b.coded[m].users {
-			switch in := b.coded[user].in[language]; {
-			case b.holds(in.compile, m) && !reached[user]:
+		for _, user := range b.coded[m].users {
+			in := b.coded[user].in[language]
+			compiled := b.holds(in.compile, m)
+			if (compiled || b.holds(in.tests, m)) && !reached[user] { // what only tests ask for goes no further
 				reached[user] = true
+				all = append(all, user)
+			}
+			if compiled && !here[user] {
+				here[user] = true
 				todo = append(todo, user)
-			case b.holds(in.tests, m):
-				tested[user] = true
 			}
 		}
 	}
-	maps.Copy(reached, tested)
-	return reached
+	return all
+}
+
+// inOrder is these modules, providers first, whatever order they come in. In a
+// circle somebody is before what it needs.
+func (b *Builds) inOrder(all []int, among []bool) []string {
+	slices.SortFunc(all, b.byName)
+	names := make([]string, 0, len(all))
+	begun := make([]bool, len(b.coded))
+	var way []step
+	enter := func(m int) {
+		begun[m] = true
+		way = append(way, step{m, slices.Concat(b.coded[m].compile, b.coded[m].tests)})
+	}
+	for _, root := range all {
+		if !begun[root] {
+			enter(root)
+		}
+		for len(way) > 0 {
+			top := &way[len(way)-1]
+			if len(top.left) == 0 {
+				names = append(names, b.coded[top.module].name)
+				way = way[:len(way)-1]
+				continue
+			}
+			to := top.left[0]
+			top.left = top.left[1:]
+			if among[to] && !begun[to] {
+				enter(to)
+			}
+		}
+	}
+	return names
 }
 
 // Above is every module whose code leads to one of these, by whatever edges, and these.
@@ -103,7 +130,7 @@ func (b *Builds) Above(changed []string) []string {
 		todo = todo[:len(todo)-1]
 		if !reached[m] {
 			reached[m] = true
-			todo = slices.AppendSeq(todo, maps.Keys(b.coded[m].users))
+			todo = append(todo, b.coded[m].users...)
 		}
 	}
 	return b.namesOf(slices.Collect(maps.Keys(reached)))
