@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"hash/fnv"
 	"log/slog"
 	"net"
 	"net/http"
@@ -127,7 +128,9 @@ func openRecord(ctx context.Context, cfg Config) (*db.DB, error) {
 }
 
 func (c *Controller) makeLoops() {
-	c.sources = c.loop("source", c.moduleNames, c.sourceStep, c.cfg.Every)
+	sources := c.spec("source", c.moduleNames, c.sourceStep, c.cfg.Every)
+	sources.Workers, sources.Jitter, sources.Place = sourceWorkers, c.cfg.Every, placeOf
+	c.sources = loop.New(sources)
 	c.builds = c.loop("build", c.moduleNames, c.buildStep, c.cfg.Every)
 	c.declares = c.loop("declare", c.nodeIDs, c.declareStep, c.cfg.Hello)
 	c.leases = c.loop("lease", func(context.Context) ([]string, error) { return []string{"leases"}, nil }, c.leaseStep, c.cfg.Lease/4)
@@ -135,15 +138,31 @@ func (c *Controller) makeLoops() {
 }
 
 func (c *Controller) loop(name string, keys func(context.Context) ([]string, error), step func(context.Context, string) (loop.Result, error), every time.Duration) *loop.Loop {
-	return loop.New(loop.Spec{
-		Name: name, Keys: keys, Step: step, Every: every, Jitter: every / 4, Workers: loopWorkers,
-		Recall: c.recallTrouble(name), Trouble: c.recordTrouble, Cleared: c.clearTrouble(name), Log: c.log, Random: c.random,
-	})
+	return loop.New(c.spec(name, keys, step, every))
 }
 
-// loopWorkers is how many keys of one loop are looked at side by side: enough
-// that one slow forge does not hold up the others.
-const loopWorkers = 4
+func (c *Controller) spec(name string, keys func(context.Context) ([]string, error), step func(context.Context, string) (loop.Result, error), every time.Duration) loop.Spec {
+	return loop.Spec{
+		Name: name, Keys: keys, Step: step, Every: every, Jitter: every / 4, Workers: loopWorkers,
+		Recall: c.recallTrouble(name), Trouble: c.recordTrouble, Cleared: c.clearTrouble(name), Log: c.log, Random: c.random,
+	}
+}
+
+// loopWorkers is how many keys of one loop are looked at side by side, and
+// sourceWorkers how many sources: more than one forge is asked for at once
+// (Later), so that no slow one holds up the others.
+const (
+	loopWorkers   = 4
+	sourceWorkers = 16
+)
+
+// placeOf spreads the looks at sources over all of the time from one to the
+// next, each always at its own place.
+func placeOf(module string) float64 {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(module))
+	return float64(sum.Sum32()) / (1 << 32)
+}
 
 // run serves until ctx ends or something cannot go on.
 func (c *Controller) run(ctx context.Context) error {

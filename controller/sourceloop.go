@@ -44,7 +44,11 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 	now := clock.Now()
 	c.hooks.looking(name, git.Key(m.Repository), now) // a hook that comes from here on means one more look
 	said := c.hooks.saidOf(name)
-	next := source.Look(was, c.see(ctx, m.Module, was), now)
+	seen, err := c.see(ctx, m.Module, was)
+	if later, is := errors.AsType[git.Later](err); is {
+		return loop.Result{After: later.After, Unseen: true}, nil
+	}
+	next := source.Look(was, seen, now)
 	next.Module = name
 	if planted.Is("a missing source is no module") && (next.State == source.Gone || next.State == source.Empty || next.State == source.NoRef) {
 		if err := c.write(ctx, func(tx *db.Tx) error { return undeclareAll(tx, name) }); err != nil {
@@ -175,8 +179,9 @@ func moved(was, next source.Source) bool {
 		})
 }
 
-// see is what the rim finds of a module's source.
-func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) source.Seen {
+// see is what the rim finds of a module's source; its only error is git.Later,
+// and then nothing is.
+func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) (source.Seen, error) {
 	wanted := git.Known{Commit: was.Known(), Wants: wants}
 	read := imports.Key(c.cfg.Platform, m.Folder, "")
 	var known bool
@@ -184,23 +189,26 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 		wanted.Commit = "" // it was read, and its code was not, or by another version
 	}
 	found, err := c.git.Look(ctx, git.Place{URL: m.Repository, Ref: m.Ref, Folder: m.Folder}, wanted)
+	if later, is := errors.AsType[git.Later](err); is {
+		return source.Seen{}, later
+	}
 	seen := source.Seen{State: source.Read, Ref: found.Ref, Commit: found.Commit, Tree: found.Tree, Same: found.Unchanged}
 	switch {
 	case err != nil:
 		seen.State, seen.Why = stateOf(err), err.Error()
-		return seen
+		return seen, nil
 	case found.Unchanged:
-		return seen
+		return seen, nil
 	case found.Manifest == nil:
 		seen.State, seen.Why = stateInPlace(found.Cause), found.Why
-		return seen
+		return seen, nil
 	case bytes.HasPrefix(found.Manifest, []byte(lfsPointer)):
 		seen.State, seen.Why = source.BadManifest, "it is a pointer of Git LFS, and what it points to is not in the repository: commit the file itself"
-		return seen
+		return seen, nil
 	}
 	if seen.Manifest, err = manifest.DecodeSource(manifest.Name, found.Manifest); err != nil {
 		seen.State, seen.Why = source.BadManifest, err.Error()
-		return seen
+		return seen, nil
 	}
 	if seen.Manifest.Module != m.Name {
 		seen.State = source.WrongModule
@@ -209,7 +217,7 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 	if seen.Code = was.Code; found.Code != wanted.Code || !known {
 		seen.Code = imports.Reading{Key: read + found.Code, Found: c.readCode(m.Folder, found.Files)}
 	}
-	return seen
+	return seen, nil
 }
 
 // wants chooses the files that say what a module's code owns and asks for.

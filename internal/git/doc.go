@@ -5,4 +5,12 @@
 // ours, may speak only the one protocol that the address names, and runs in a
 // process group of its own with a limit on time, output and size. What a
 // repository holds is never run here, whatever its files are called.
+//
+// One question does not go through git, because it is asked of every repository
+// every minute and starting a program for it costs more than the rest: where a
+// ref stands, of a forge that speaks http and the second version of git's
+// protocol. It is asked over connections that are kept, by the same rules for
+// addresses, without credentials, and with the same answers (each test of a forge
+// runs both ways). An answer that is not exactly in the protocol is thrown away,
+// and git is asked.
 package git

@@ -39,6 +39,28 @@ func newGit(t *testing.T, change func(*Config)) *Git {
 	return g
 }
 
+// onlyGit asks git for everything.
+func onlyGit(t *testing.T, change func(*Config)) *Git {
+	t.Helper()
+	g := newGit(t, change)
+	g.web = nil
+	return g
+}
+
+type maker func(*testing.T, func(*Config)) *Git
+
+// eachWay runs a test with forges that are asked by the mesh itself, and by git:
+// the answers are the same.
+func eachWay(t *testing.T, test func(*testing.T, maker)) {
+	t.Helper()
+	for name, way := range map[string]maker{"asked by us": newGit, "asked by git": onlyGit} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, way)
+		})
+	}
+}
+
 // repo is one repository with a work tree; it is served as NAME/.git.
 type repo struct {
 	t   *testing.T

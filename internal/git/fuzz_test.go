@@ -110,3 +110,47 @@ func FuzzSaid(f *testing.F) {
 		}
 	})
 }
+
+// FuzzAnswer: whatever a forge answers, both answers of the protocol are read or
+// are odd; what is read is whole, was asked for, and stands in the answer.
+func FuzzAnswer(f *testing.F) {
+	id := strings.Repeat("a1", 20)
+	advert := func(lines ...string) string {
+		var b []byte
+		for _, l := range lines {
+			b = appendPacket(b, l)
+		}
+		return string(b) + "0000"
+	}
+	for _, s := range []string{
+		"", "0000", advert("# service=git-upload-pack\n") + advert("version 2\n", "agent=git/2.39\n", "ls-refs=unborn\n", "fetch=shallow\n", "object-format=sha1\n"),
+		advert("version 2\n", "ls-refs\n"), advert("version 1\n"), advert(id + " HEAD symref-target:refs/heads/main\n"), advert("unborn HEAD symref-target:refs/heads/main\n"),
+		advert(id+" refs/heads/main\n", id+" refs/tags/v1 peeled:"+id+"\n"), "0004", "0003", "0001", "0002", "fff0", "ffff", "zzzz", "000", "0005\n0000", advert("ERR no\n"),
+		advert(id+" refs/heads/main peeled:\n") + "x", advert(id + "  HEAD\n"),
+	} {
+		f.Add([]byte(s), "refs/heads/main")
+	}
+	f.Fuzz(func(t *testing.T, in []byte, name string) {
+		defer documenttest.Bounded(t, len(in))()
+		var o oddAnswer
+		a, err := parseAdvertised(readPackets(bytes.NewReader(in)))
+		if err != nil && !errors.As(err, &o) {
+			t.Fatalf("%q: %v", in, err)
+		}
+		if err == nil && a.format != "" && a.format != "sha1" && a.format != "sha256" {
+			t.Fatalf("%q: %+v", in, a)
+		}
+		refs, symref, err := advertised{format: "sha1"}.refs(readPackets(bytes.NewReader(in)), []string{name, name + "^{}", "HEAD"})
+		if err != nil && !errors.As(err, &o) {
+			t.Fatalf("%q: %v", in, err)
+		}
+		for ref, id := range refs {
+			if len(id) != 40 || CheckCommit(id) != nil || !bytes.Contains(in, []byte(id)) || ref != "HEAD" && ref != "HEAD^{}" && ref != name && ref != name+"^{}" {
+				t.Fatalf("asked for %q, told of %q at %q", name, ref, id)
+			}
+		}
+		if symref != "" && !bytes.Contains(in, []byte("symref-target:"+symref)) {
+			t.Fatalf("%q: %q", in, symref)
+		}
+	})
+}

@@ -33,10 +33,13 @@ type SSH struct {
 	Key        string // a private key's file; none where empty
 }
 
-// Git calls the real git.
+// Git calls the real git, and asks forges over http itself where a ref stands.
 type Git struct {
-	cfg Config
-	tmp string
+	cfg      Config
+	tmp      string
+	web      *web // nil where git is asked for everything
+	manners  manners
+	together together
 }
 
 // New is a Git with this configuration. What an earlier one left half done in
@@ -61,7 +64,8 @@ func New(cfg Config) (*Git, error) {
 			return nil, fault.New(fault.Invalid, "ssh cannot be told of a file called %q", file)
 		}
 	}
-	g := &Git{cfg: cfg, tmp: filepath.Join(home, "tmp")}
+	g := &Git{cfg: cfg, tmp: filepath.Join(home, "tmp"), manners: manners{hosts: map[string]*forgeHost{}}, together: together{under: map[string]*answer{}}}
+	g.web = newWeb(cfg, g.manners.hold)
 	return g, g.prepare()
 }
 

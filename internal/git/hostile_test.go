@@ -257,8 +257,10 @@ func TestOurOwnEnvironmentIsNotGits(t *testing.T) { //nolint:paralleltest // it 
 	}
 	// The forge's own git was started before: it takes its environment from its handler.
 	g := newGit(t, nil)
-	if _, err := g.Look(t.Context(), Place{URL: r.url}, Known{}); err != nil {
-		t.Fatal(err)
+	for _, g := range []*Git{g, onlyGit(t, nil)} {
+		if _, err := g.Look(t.Context(), Place{URL: r.url}, Known{}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := g.Checkout(t.Context(), Order{URL: r.url, Commit: head}, filepath.Join(t.TempDir(), "w")); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 
+	"noxmesh/internal/clock"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
 	"noxmesh/manifest"
@@ -41,11 +42,16 @@ type Found struct {
 // Look asks the remote where the ref stands, and only if that is not the known
 // commit fetches it for a moment and reads the folder's tree, its module.json and
 // the files that are wanted. That a commit has no readable module.json is found,
-// not an error.
+// not an error. Where the forge is not to be asked now, the error is a Later.
 func (g *Git) Look(ctx context.Context, p Place, known Known) (Found, error) {
 	if err := CheckFolder(p.Folder); err != nil {
 		return Found{}, err
 	}
+	host, began := hostOf(p.URL), clock.Now()
+	if err := g.manners.enter(host, p.URL+p.Folder, began); err != nil {
+		return Found{}, err
+	}
+	defer func() { g.manners.leave(host, began, clock.Now()) }()
 	found, err := g.look(ctx, p, known)
 	if errors.Is(err, NoCommit) { // pushed over between the two questions
 		found, err = g.look(ctx, p, known)

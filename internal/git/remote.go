@@ -32,9 +32,15 @@ func (g *Git) LsRemote(ctx context.Context, url, ref string) (Head, error) {
 			return Head{Ref: ref, Commit: ref}, CheckURL(url, g.cfg.Allow)
 		}
 	}
-	if ref == "" {
-		return g.defaultHead(ctx, url)
-	}
+	return g.together.do(ctx, url+"\x00"+ref, func() (Head, error) {
+		if ref == "" {
+			return g.defaultHead(ctx, url)
+		}
+		return g.refHead(ctx, url, ref)
+	})
+}
+
+func (g *Git) refHead(ctx context.Context, url, ref string) (Head, error) {
 	refs, _, err := g.list(ctx, url, ref, ref+"^{}")
 	if err != nil {
 		return Head{}, err
@@ -88,15 +94,20 @@ func (g *Git) list(ctx context.Context, url string, names ...string) (refs map[s
 	if err != nil {
 		return nil, "", err
 	}
-	var out []byte
 	err = effect.Do("git.refs.list", func() error {
-		out, err = g.run(ctx, call{protocol: protocol, trace: len(names) == 0, args: append([]string{"ls-remote", "--quiet", "--symref", "--", url}, names...)})
+		if g.web != nil && (protocol == "https" || protocol == "http") {
+			var o oddAnswer
+			if refs, symref, err = g.web.list(ctx, url, names...); !errors.As(err, &o) {
+				return err
+			}
+		}
+		out, err := g.run(ctx, call{protocol: protocol, trace: len(names) == 0, args: append([]string{"ls-remote", "--quiet", "--symref", "--", url}, names...)})
+		refs, symref = parseRefs(out, names)
 		return err
 	})
 	if err != nil {
 		return nil, "", fault.Add(err, "asking %q for its refs", redact(url))
 	}
-	refs, symref = parseRefs(out, names)
 	return refs, symref, nil
 }
 

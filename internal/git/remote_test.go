@@ -153,7 +153,7 @@ func fake(t *testing.T, script string) *Git {
 	if err := os.WriteFile(bin, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return newGit(t, func(c *Config) { c.Binary, c.Limit = bin, 30*time.Second })
+	return onlyGit(t, func(c *Config) { c.Binary, c.Limit = bin, 30*time.Second })
 }
 
 func TestStoppingEndsAllThatGitStarted(t *testing.T) {

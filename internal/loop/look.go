@@ -30,6 +30,10 @@ func (l *Loop) see(ctx context.Context, e *entry) {
 		l.fail(ctx, e, err)
 		return
 	}
+	if result.Unseen {
+		l.putOff(e, result.After)
+		return
+	}
 	if err := l.clear(ctx, e); err != nil {
 		l.retry(e)
 		return
@@ -107,6 +111,15 @@ func (l *Loop) settle(e *entry, result Result) {
 	}
 }
 
+// putOff gives e back as it was, to be looked at after this long. A nudge does
+// not shorten that.
+func (l *Loop) putOff(e *entry, after time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.looking, e.notBefore = false, clock.Now().Add(after)
+	l.ask(e, e.notBefore)
+}
+
 // retry gives e back with its next try planned.
 func (l *Loop) retry(e *entry) {
 	l.mu.Lock()
@@ -177,7 +190,7 @@ func (l *Loop) arrange(keys []string, round uint64, spread time.Duration) []*ent
 	for _, key := range keys {
 		listed[key] = true
 		e := l.entry(key)
-		l.ask(e, now.Add(time.Duration(l.spec.Random()*float64(spread))))
+		l.ask(e, now.Add(time.Duration(l.spec.Place(key)*float64(spread))))
 	}
 	var gone []*entry
 	for key, e := range l.entries {

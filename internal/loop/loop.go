@@ -23,7 +23,8 @@ const (
 
 // Result is what a look that did not fail has to say about the next one.
 type Result struct {
-	After time.Duration // look again after this long; zero means when nudged or at the next full comparison
+	After  time.Duration // look again after this long; zero means when nudged or at the next full comparison
+	Unseen bool          // nothing was looked at: trouble, and how long a failure waits, stay as they are
 }
 
 // Spec is one loop: what there is to look at, how to look, and where trouble goes.
@@ -41,6 +42,10 @@ type Spec struct {
 	Every   time.Duration // between full comparisons; zero means only at the start and when nudged
 	Jitter  time.Duration // the looks of a full comparison on the clock are spread over this long
 	Workers int           // how many looks at once; zero means one
+
+	// Place is where in Jitter a key's look lies, from 0 to below 1; nil means at
+	// random, anew each time. Called side by side.
+	Place func(key string) float64
 
 	MinWait, MaxWait time.Duration // backoff; zero means MinBackoff and MaxBackoff
 
@@ -90,6 +95,9 @@ func New(spec Spec) *Loop {
 	spec.MaxWait = max(spec.MaxWait, spec.MinWait)
 	if spec.Random == nil {
 		spec.Random = rand.Float64
+	}
+	if spec.Place == nil {
+		spec.Place = func(string) float64 { return spec.Random() }
 	}
 	if spec.Log == nil {
 		spec.Log = slog.New(slog.DiscardHandler)
