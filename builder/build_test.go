@@ -102,6 +102,8 @@ func checkPublished(t *testing.T, r *testRegistry, a build.Answer) {
 	}
 }
 
+const lfsPointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+
 // How a build may end, by what the module does.
 func TestHowABuildEnds(t *testing.T) {
 	t.Parallel()
@@ -149,6 +151,20 @@ func TestHowABuildEnds(t *testing.T) {
 		},
 		"from is a link": {
 			files: site(map[string]string{"motd": "-> /etc/passwd"}), outcome: build.OutcomeFailed, step: build.StepClone, why: `"motd" is no regular file`,
+		},
+		"from is a pointer of Git LFS": {
+			files:   site(map[string]string{"motd": lfsPointer}),
+			outcome: build.OutcomeFailed, step: build.StepClone, why: `"motd" is a pointer of Git LFS`,
+		},
+		"a pointer of Git LFS in the artifact": {
+			files:   site(map[string]string{"logo.png": lfsPointer, "build.sh": "mkdir -p dist/img\ncp logo.png dist/img/logo.png\n"}),
+			outcome: build.OutcomeFailed, step: build.StepPack, why: `"img/logo.png" is a pointer of Git LFS`,
+		},
+		"a pointer of Git LFS that is not delivered": {
+			files: site(map[string]string{"logo.png": lfsPointer}), outcome: build.OutcomeBuilt, tests: build.TestsPassed,
+		},
+		"a file about Git LFS": {
+			files: site(map[string]string{"motd": lfsPointer + strings.Repeat("is what a pointer looks like\n", 40)}), outcome: build.OutcomeBuilt, tests: build.TestsPassed,
 		},
 		"from is not there": {
 			files: manifestWith(`"from": "motd"`, `"from": "other"`), outcome: build.OutcomeFailed, step: build.StepClone, why: `"other"`,

@@ -64,6 +64,9 @@ func (o *order) keepFiles() error {
 		if err != nil {
 			return fault.Add(err, "resource %q: from", r.ID)
 		}
+		if err := noPointer(r.From, data); err != nil {
+			return fault.Add(err, "resource %q: from", r.ID)
+		}
 		b, err := o.keep(r.From, oci.MediaFile, data)
 		if err != nil {
 			return err
@@ -109,6 +112,9 @@ func (o *order) packOne(ctx context.Context, name, path string) error {
 		return err
 	}
 	defer dir.Close()
+	if err := noPointers(dir); err != nil {
+		return err
+	}
 	body := filepath.Join(o.bench.packed(), "artifact-"+name)
 	var a archive.Packed
 	err = effect.Do("builder.archive.pack", func() error {

@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -196,13 +195,13 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 	switch {
 	case err != nil:
 		seen.State, seen.Why = stateOf(err), err.Error()
-		return seen, nil
+		return seen, nil //nolint:nilerr // it is a state
 	case found.Unchanged:
 		return seen, nil
 	case found.Manifest == nil:
 		seen.State, seen.Why = stateInPlace(found.Cause), found.Why
 		return seen, nil
-	case bytes.HasPrefix(found.Manifest, []byte(lfsPointer)):
+	case git.Pointer(found.Manifest):
 		seen.State, seen.Why = source.BadManifest, "it is a pointer of Git LFS, and what it points to is not in the repository: commit the file itself"
 		return seen, nil
 	}
@@ -231,9 +230,6 @@ func (c *Controller) readCode(folder string, files []git.File) map[string]import
 	}
 	return imports.Read(spoken.Languages(), in)
 }
-
-// lfsPointer is how a file begins that Git LFS keeps elsewhere.
-const lfsPointer = "version https://git-lfs.github.com/spec/"
 
 // stateInPlace is the state of a commit that has something else in the manifest's place.
 func stateInPlace(c git.Cause) source.State {

@@ -16,20 +16,8 @@ type advertised struct {
 // parseAdvertised reads the answer to the first request: perhaps the service's
 // name and a flush, then the version, what the server can do, and a flush.
 func parseAdvertised(p *packets) (a advertised, err error) {
-	first, err := p.next()
-	if err != nil {
+	if err := version2(p); err != nil {
 		return a, err
-	}
-	if bytes.Equal(first.text, []byte("# service=git-upload-pack")) {
-		if next, err := p.next(); err != nil || next.mark != flush {
-			return a, odd("its answer has no version")
-		}
-		if first, err = p.next(); err != nil {
-			return a, err
-		}
-	}
-	if !bytes.Equal(first.text, []byte("version 2")) {
-		return a, odd("it does not speak version 2 of git's protocol")
 	}
 	lists := false
 	for {
@@ -52,12 +40,31 @@ func parseAdvertised(p *packets) (a advertised, err error) {
 		case "agent":
 			a.agent = true
 		case "object-format":
-			if value != "sha1" && value != "sha256" {
+			if a.format = value; value != "sha1" && value != "sha256" {
 				return a, odd("its ids are of no known kind")
 			}
-			a.format = value
 		}
 	}
+}
+
+// version2 reads what stands before the list, and refuses any other version.
+func version2(p *packets) error {
+	first, err := p.next()
+	if err != nil {
+		return err
+	}
+	if bytes.Equal(first.text, []byte("# service=git-upload-pack")) {
+		if next, err := p.next(); err != nil || next.mark != flush {
+			return odd("its answer has no version")
+		}
+		if first, err = p.next(); err != nil {
+			return err
+		}
+	}
+	if !bytes.Equal(first.text, []byte("version 2")) {
+		return odd("it does not speak version 2 of git's protocol")
+	}
+	return nil
 }
 
 // question is the body of the request for the refs with exactly these names; of

@@ -36,6 +36,7 @@ func newGit(t *testing.T, change func(*Config)) *Git {
 	if err != nil {
 		t.Fatal(err)
 	}
+	g.manners.most = 1000 // tests look at their forge side by side
 	return g
 }
 

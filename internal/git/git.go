@@ -64,7 +64,7 @@ func New(cfg Config) (*Git, error) {
 			return nil, fault.New(fault.Invalid, "ssh cannot be told of a file called %q", file)
 		}
 	}
-	g := &Git{cfg: cfg, tmp: filepath.Join(home, "tmp"), manners: manners{hosts: map[string]*forgeHost{}}, together: together{under: map[string]*answer{}}}
+	g := &Git{cfg: cfg, tmp: filepath.Join(home, "tmp"), manners: manners{most: perHost, hosts: map[string]*forgeHost{}}, together: together{under: map[string]*answer{}}}
 	g.web = newWeb(cfg, g.manners.hold)
 	return g, g.prepare()
 }

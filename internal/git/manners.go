@@ -23,6 +23,7 @@ func (l Later) Error() string {
 // by one, and none before the time that it has named. Nobody waits here, so that
 // no forge can take up whoever looks at another.
 type manners struct {
+	most  int        // looks at one forge at once
 	mu    sync.Mutex // guards forges and what they point to
 	hosts map[string]*forgeHost
 }
@@ -59,7 +60,7 @@ func (m *manners) enter(host, repository string, now time.Time) error {
 	if now.Before(h.until) {
 		return Later{h.until.Sub(now) + spread(repository, holdSpread)}
 	}
-	most := perHost
+	most := m.most
 	if h.took > slow {
 		most = 1
 	}

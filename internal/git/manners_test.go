@@ -34,7 +34,7 @@ func TestRetryAfter(t *testing.T) {
 func TestManners(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := &manners{hosts: map[string]*forgeHost{}}
+		m := &manners{most: perHost, hosts: map[string]*forgeHost{}}
 		now := time.Unix(1e9, 0)
 		under, until := map[string][]time.Time{}, map[string]time.Time{}
 		took := map[string]time.Duration{}
@@ -76,7 +76,7 @@ func TestManners(t *testing.T) {
 // TestThoseWhoAreSentAwayComeBackOneByOne and not all at once.
 func TestThoseWhoAreSentAwayComeBackOneByOne(t *testing.T) {
 	t.Parallel()
-	m := &manners{hosts: map[string]*forgeHost{}}
+	m := &manners{most: perHost, hosts: map[string]*forgeHost{}}
 	now := time.Unix(1e9, 0)
 	for range perHost {
 		if err := m.enter("a", "r", now); err != nil {
@@ -111,6 +111,7 @@ func TestOneSlowForgeHoldsUpNoOther(t *testing.T) {
 	defer slowOne.Close()
 	defer close(release)
 	g := noGit(t, nil)
+	g.manners.most = perHost
 	ctx, stop := context.WithCancel(t.Context())
 	work := make(chan Place)
 	var hands sync.WaitGroup

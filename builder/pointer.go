@@ -1,0 +1,53 @@
+package builder
+
+import (
+	"io"
+	"io/fs"
+	"os"
+
+	"noxmesh/internal/fault"
+	"noxmesh/internal/git"
+)
+
+// noPointers refuses a folder in which a file is a pointer of Git LFS: a build
+// that delivered it would deliver something that nobody has written.
+func noPointers(dir *os.Root) error {
+	return fs.WalkDir(dir.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fault.Wrap(fault.Invalid, err, "look at %q", path)
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return fault.Wrap(fault.Invalid, err, "look at %q", path)
+		}
+		if info.Size() >= git.PointerLimit {
+			return nil
+		}
+		begins, err := beginning(dir, path)
+		if err != nil {
+			return fault.Wrap(fault.Invalid, err, "read %q", path)
+		}
+		return noPointer(path, begins)
+	})
+}
+
+// noPointer refuses one file, of which these are the bytes.
+func noPointer(path string, text []byte) error {
+	if len(text) >= git.PointerLimit || !git.Pointer(text) {
+		return nil
+	}
+	return fault.New(fault.Invalid, "%q is a pointer of Git LFS, and what it points to is not in the repository", path).
+		With("commit the file itself")
+}
+
+func beginning(dir *os.Root, path string) ([]byte, error) {
+	file, err := dir.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, git.PointerLimit-1))
+}
