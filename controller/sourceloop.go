@@ -195,7 +195,7 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 	switch {
 	case err != nil:
 		seen.State, seen.Why = stateOf(err), err.Error()
-		return seen, nil //nolint:nilerr // it is a state
+		return seen, nil
 	case found.Unchanged:
 		return seen, nil
 	case found.Manifest == nil:
@@ -207,7 +207,7 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 	}
 	if seen.Manifest, err = manifest.DecodeSource(manifest.Name, found.Manifest); err != nil {
 		seen.State, seen.Why = source.BadManifest, err.Error()
-		return seen, nil
+		return seen, nil //nolint:nilerr // it is a state
 	}
 	if seen.Manifest.Module != m.Name {
 		seen.State = source.WrongModule
