@@ -38,7 +38,7 @@ func most(mortal string) int64 {
 }
 
 // crashed are the deaths that were died, in that order.
-func crashed(t *testing.T, effects string) []string {
+func crashed(t testing.TB, effects string) []string {
 	t.Helper()
 	text, err := os.ReadFile(effects)
 	if os.IsNotExist(err) {

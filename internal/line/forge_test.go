@@ -16,13 +16,13 @@ type files map[string]string
 
 // forge is real repositories, served over http on this machine.
 type forge struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string // bare repositories are in served/, work trees in work/
 	base string
 	home string
 }
 
-func newForge(t *testing.T) *forge {
+func newForge(t testing.TB) *forge {
 	t.Helper()
 	f := &forge{t: t, dir: t.TempDir(), home: t.TempDir()}
 	server := httptest.NewServer(gitserve.Handler(filepath.Join(f.dir, "served")))

@@ -40,7 +40,7 @@ type options struct {
 
 // mesh is a line that runs.
 type mesh struct {
-	t          *testing.T
+	t          testing.TB
 	opt        options
 	dir        string
 	ip         string // its own, so that its ports are there after every restart
@@ -70,7 +70,7 @@ func address() string {
 }
 
 // start runs a mesh until the test ends, and waits until everybody has been heard of.
-func start(t *testing.T, opt options) *mesh {
+func start(t testing.TB, opt options) *mesh {
 	t.Helper()
 	m := begin(t, opt)
 	for i := range m.opt.builders {
@@ -84,7 +84,7 @@ func start(t *testing.T, opt options) *mesh {
 }
 
 // begin runs a controller alone.
-func begin(t *testing.T, opt options) *mesh {
+func begin(t testing.TB, opt options) *mesh {
 	t.Helper()
 	if opt.every == 0 {
 		opt.every = 500 * time.Millisecond

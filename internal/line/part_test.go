@@ -15,7 +15,7 @@ import (
 
 // part is one program of a mesh, as a value or as a process.
 type part struct {
-	t       *testing.T
+	t       testing.TB
 	name    string
 	run     func(context.Context) error // as a value
 	program string                      // as a process; empty for a value

@@ -51,7 +51,7 @@ func build(name string, args ...string) (string, error) {
 	return dir, nil
 }
 
-func folder(t *testing.T, of func() (string, error)) string {
+func folder(t testing.TB, of func() (string, error)) string {
 	t.Helper()
 	dir, err := of()
 	must(t, err)

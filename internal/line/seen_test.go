@@ -87,7 +87,7 @@ func (w *watch) see(m *mesh) invariant.Seen {
 	return s
 }
 
-func (w *watch) look(t *testing.T, root string) invariant.Node {
+func (w *watch) look(t testing.TB, root string) invariant.Node {
 	t.Helper()
 	n, err := w.nodes.Look(root)
 	if err != nil {
@@ -131,7 +131,7 @@ func (m *mesh) dsn(alive bool) string {
 }
 
 // mustHold fails the test for each finding.
-func mustHold(t *testing.T, when string, found []invariant.Finding) {
+func mustHold(t testing.TB, when string, found []invariant.Finding) {
 	t.Helper()
 	for _, f := range found {
 		t.Errorf("%s: %s", when, f)

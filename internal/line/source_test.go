@@ -125,7 +125,7 @@ func TestACommitThatMendsGoesOutWithinOnePoll(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func EachAddress(t *testing.T, test func(t *testing.T, dsn string)) {
 }
 
 // Open opens the record for a holder, who resumes it, until the test ends.
-func Open(t *testing.T, dsn, holder string) *db.DB {
+func Open(t testing.TB, dsn, holder string) *db.DB {
 	t.Helper()
 	d, err := db.Open(context.Background(), dsn)
 	if err != nil {
@@ -57,7 +57,7 @@ func Open(t *testing.T, dsn, holder string) *db.DB {
 }
 
 // SQLite is the address of a file that is not there yet.
-func SQLite(t *testing.T) string {
+func SQLite(t testing.TB) string {
 	t.Helper()
 	return "sqlite:" + filepath.Join(t.TempDir(), "record.db")
 }
@@ -69,7 +69,7 @@ var (
 )
 
 // Postgres is the address of a new and empty database.
-func Postgres(t *testing.T) string {
+func Postgres(t testing.TB) string {
 	t.Helper()
 	if os.Getenv("MESH_TEST_NO_POSTGRES") == "1" {
 		fmt.Fprintf(os.Stderr, "\n*** %s: NOT RUN ON POSTGRES, because MESH_TEST_NO_POSTGRES=1 ***\n", t.Name())
@@ -87,7 +87,7 @@ func Postgres(t *testing.T) string {
 }
 
 // Write runs f in a write that must commit.
-func Write(t *testing.T, d *db.DB, f func(tx *db.Tx) error) {
+func Write(t testing.TB, d *db.DB, f func(tx *db.Tx) error) {
 	t.Helper()
 	if err := d.Write(context.Background(), f); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func Write(t *testing.T, d *db.DB, f func(tx *db.Tx) error) {
 }
 
 // Read runs f in a read that must succeed.
-func Read(t *testing.T, d *db.DB, f func(tx *db.Tx) error) {
+func Read(t testing.TB, d *db.DB, f func(tx *db.Tx) error) {
 	t.Helper()
 	if err := d.Read(context.Background(), f); err != nil {
 		t.Fatal(err)
