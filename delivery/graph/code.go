@@ -179,20 +179,8 @@ func (b *Builds) resolve(id int) {
 		}
 	}
 	is.compile, is.tests, is.in, is.torn = nil, nil, map[string]needs{}, false
-	for language, found := range is.code.Found {
-		var in needs
-		for i := range found.Imports {
-			asked := &found.Imports[i]
-			switch owners := b.ownersOf(id, language, asked); {
-			case len(owners) > 1:
-				is.torn = true
-			case len(owners) == 0:
-			case asked.Test:
-				in.tests = append(in.tests, owners[0])
-			default:
-				in.compile = append(in.compile, owners[0])
-			}
-		}
+	for language := range is.code.Found {
+		in := b.resolveIn(id, language)
 		if len(in.compile)+len(in.tests) > 0 {
 			is.compile, is.tests = append(is.compile, in.compile...), append(is.tests, in.tests...)
 			is.in[language] = b.apart(in)
@@ -207,6 +195,24 @@ func (b *Builds) resolve(id int) {
 			b.coded[to].users = slices.Insert(users, i, id)
 		}
 	}
+}
+
+// resolveIn finds what one module asks for in one language.
+func (b *Builds) resolveIn(id int, language string) (in needs) {
+	is := &b.coded[id]
+	asked := is.code.Found[language].Imports
+	for i := range asked {
+		switch owners := b.ownersOf(id, language, &asked[i]); {
+		case len(owners) > 1:
+			is.torn = true
+		case len(owners) == 0:
+		case asked[i].Test:
+			in.tests = append(in.tests, owners[0])
+		default:
+			in.compile = append(in.compile, owners[0])
+		}
+	}
+	return in
 }
 
 // edges is what one module asks of others, in the order of the languages and
