@@ -8,6 +8,7 @@ import (
 
 	"noxmesh/api"
 	"noxmesh/delivery"
+	"noxmesh/delivery/graph"
 	"noxmesh/delivery/imports"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
@@ -138,5 +139,64 @@ func TestWhatStandsAgainstABuildIsNamed(t *testing.T) {
 	r.coded("c", commits.b, "c;") // the circle is broken
 	if got := r.waits("a"); got != "waits for the build of c waits for b, which waits for the build of c" {
 		t.Error(got)
+	}
+}
+
+// What a commit's code says is read with it, from a real repository: edges with
+// their places, and a file that cannot be read by its name. A commit that leaves
+// the folder as it was is not read again.
+func TestCodeIsReadWithTheCommit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	text := func(name, code string) map[string]string {
+		return map[string]string{
+			name + "/module.json": `{"module": "` + name + `", "build": {"artifacts": {"go": {"type": "library", "language": "go"}}}}`,
+			name + "/go.mod":      "module example.com/" + name + "\n\ngo 1.26\n",
+			name + "/code.go":     code,
+		}
+	}
+	commit := func(app string) {
+		all := text("lib", "package lib\n\nfunc F() {}\n")
+		for path, code := range text("app", app) {
+			all[path] = code
+		}
+		r.commit("all", all)
+	}
+	commit("package app\n\nimport (\n\t\"fmt\"\n\n\t\"example.com/lib\"\n)\n\nfunc G() { lib.F(); fmt.Println() }\n")
+	for _, name := range []string{"lib", "app"} {
+		r.add(name, api.ModuleAddIn{Repository: r.address("all"), Folder: name})
+		r.step(name)
+	}
+	var edges []graph.Edge
+	read := func() string {
+		t.Helper()
+		key := ""
+		r.must(r.with(t.Context(), func(v *view) error {
+			edges, key = v.code.Edges("app"), v.modules["app"].source.Code.Key
+			return nil
+		}))
+		return key
+	}
+	first := read()
+	want := []graph.Edge{{From: "app", To: "lib", Language: "go", Name: "example.com/lib", At: imports.Place{File: "app/code.go", Line: 6}}}
+	if d := cmp.Diff(want, edges); d != "" {
+		t.Error(d)
+	}
+	if got := r.waits("app"); got != "waits for the build of lib" {
+		t.Error(got)
+	}
+	r.commit("all", map[string]string{"README": "nothing of either"}) // both folders are gone
+	r.step("app")
+	if got := r.source("app"); got.State == "read" || read() != first {
+		t.Errorf("a folder that is gone: %+v", got)
+	}
+	commit("package app\n\nimport (\n\t\"example.com/lib\n)\n")
+	r.step("app")
+	const broken = `waits for a file that can be read as go: app/code.go:4: `
+	if got := r.waits("app"); !strings.HasPrefix(got, broken) {
+		t.Errorf("%s\nwant %s…", got, broken)
+	}
+	if read() == first || len(edges) != 0 {
+		t.Errorf("edges of a file that cannot be read: %+v", edges)
 	}
 }

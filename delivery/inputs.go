@@ -3,7 +3,6 @@ package delivery
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -33,7 +32,7 @@ type Given struct {
 func InputsOf(f Facts, laid graph.Laid, given func(module string) Given) Inputs {
 	in := Inputs{All: []manifest.Input{}}
 	since := firstKnown(f.Source.MovedAt, f.AddedAt)
-	in.readable(f.Source.Code, since)
+	in.readable(f.Source.Code, laid.Open, since)
 	if laid.Problem != "" {
 		in.Lacks = append(in.Lacks, Waiting{"its imports: it " + laid.Problem, since})
 		return in
@@ -48,10 +47,10 @@ func InputsOf(f Facts, laid graph.Laid, given func(module string) Given) Inputs 
 	return in
 }
 
-// readable lacks what could not be read: what it asks for is not known. What only
-// tests ask for is not waited for.
-func (in *Inputs) readable(code imports.Reading, since time.Time) {
-	for _, language := range slices.Sorted(maps.Keys(code.Found)) {
+// readable lacks what could not be read, in the languages in which others own
+// something: it may ask for that. What only tests ask for is not waited for.
+func (in *Inputs) readable(code imports.Reading, open []string, since time.Time) {
+	for _, language := range open {
 		faults := slices.DeleteFunc(slices.Clone(code.Found[language].Faults), func(f imports.Fault) bool { return f.Test })
 		for i, fault := range faults {
 			if i == faultsShown {

@@ -40,6 +40,7 @@ type Builds struct {
 	coded   []coded                          // by id
 	ids     map[string]int                   // by module, those that were removed too
 	owned   map[own][]int                    // sorted
+	givers  map[string]map[int]bool          // by language: who owns anything in it
 	folders map[string]int                   // the module at a place
 	stale   bool                             // somebody owns something else: every edge is to be found anew
 	moved   []int                            // the modules of which the edges are
@@ -67,7 +68,7 @@ type needs struct{ compile, tests []int }
 
 // NewBuilds is a graph of no modules, for these languages.
 func NewBuilds(languages []imports.Language) *Builds {
-	b := &Builds{owners: map[string]func(string) []string{}, ids: map[string]int{}, owned: map[own][]int{}, folders: map[string]int{}, answers: map[own][]int{}}
+	b := &Builds{owners: map[string]func(string) []string{}, ids: map[string]int{}, owned: map[own][]int{}, givers: map[string]map[int]bool{}, folders: map[string]int{}, answers: map[own][]int{}}
 	for _, l := range languages {
 		b.owners[l.Name()] = l.Owners
 	}
@@ -128,6 +129,10 @@ func (b *Builds) own(id int, c Code) {
 		if i, there := slices.BinarySearch(all, id); !there {
 			b.owned[name] = slices.Insert(all, i, id)
 		}
+		if b.givers[name.language] == nil {
+			b.givers[name.language] = map[int]bool{}
+		}
+		b.givers[name.language][id] = true
 	}
 	b.folders[place(c.Repository, c.Folder)] = id
 }
@@ -136,6 +141,7 @@ func (b *Builds) disown(id int) {
 	c := b.coded[id].code
 	for _, name := range ownsOf(c) {
 		b.owned[name] = slices.DeleteFunc(b.owned[name], func(other int) bool { return other == id })
+		delete(b.givers[name.language], id)
 	}
 	if at := place(c.Repository, c.Folder); b.coded[id].known && b.folders[at] == id {
 		delete(b.folders, at)

@@ -9,9 +9,10 @@ import (
 
 // Laid is what is laid out for the build of one module.
 type Laid struct {
-	Layers  []Layer // that it is built against, direct and through others, providers first
-	LeftOut []Edge  // of its tests: each would close a circle
-	Problem string  // why it cannot be built; empty where it can
+	Layers  []Layer  // that it is built against, direct and through others, providers first
+	LeftOut []Edge   // of its tests: each would close a circle
+	Open    []string // the languages in which others own something: there, what cannot be read may ask for it
+	Problem string   // why it cannot be built; empty where it can
 }
 
 // Layer is what one module gives to others in one language.
@@ -26,10 +27,16 @@ func (b *Builds) Laid(module string) Laid {
 		return Laid{}
 	}
 	is := &b.coded[id]
+	var laid Laid
 	w := &walk{builds: b, next: func(m int) []int { return slices.Concat(b.coded[m].compile, b.coded[m].tests) }}
 	w.from([]int{id})
+	for language, givers := range b.givers {
+		if len(givers) > 1 || len(givers) == 1 && !givers[id] {
+			laid.Open = append(laid.Open, language)
+		}
+	}
+	slices.Sort(laid.Open)
 	circular := func(to int) bool { return w.part[to] == w.part[id] }
-	var laid Laid
 	edges, torn := b.edges(id)
 	for _, e := range edges {
 		if to := b.ids[e.To]; e.Test && circular(to) && !b.holds(is.in[e.Language].compile, to) {
