@@ -18,8 +18,12 @@ import (
 	"syscall"
 	"testing"
 
+	"noxmesh/archive"
 	"noxmesh/delivery/build"
+	"noxmesh/document"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/oci"
+	"noxmesh/manifest"
 )
 
 const crashVariable = "MESH_TEST_CRASH_BUILDER"
@@ -65,6 +69,8 @@ func TestABuilderIsKilledAnywhere(t *testing.T) {
 	}
 	points := strings.Fields(string(list))
 	for _, want := range []string{
+		"builder.library.gather#1", "builder.input.fetch#1", "builder.laid.make#1", "builder.laid.settle#1", "builder.wiring.write#1",
+		"archive.directory.make#1", "archive.file.write#1", "archive.link.make#1",
 		"builder.workshop.make#1", "builder.command.run#1", "builder.archive.pack#1", "builder.blob.push#1",
 		"builder.manifest.push#1", "disk.file.stage#1", "disk.file.commit#1", "disk.file.seal#1", "builder.answer.send#1", "builder.answer.drop#1",
 	} {
@@ -104,7 +110,13 @@ func sweepOn(t *testing.T, d powered, env ...string) {
 		_, _ = w.Write(data)
 	}))
 	defer server.Close()
-	q := repo.request(repo.commit(site(nil)), "")
+	lib := rig.publishes("lib", map[string]string{"go.mod": "module example.com/lib\n", "lib/lib.go": "package lib\n", "lib/also.go": "-> lib.go"})
+	q := repo.request(repo.commit(site(map[string]string{
+		"module.json": strings.Replace(siteManifest, `"artifacts": {`, `"artifacts": {"sdk": {"type": "library", "language": "go"}, `, 1),
+		"go.mod":      "module example.com/site\n", "site.go": "package site\n",
+	})), "")
+	q.Closure, q.Laid = []manifest.Input{{Module: lib.Module, Artifact: lib.Artifact, Digest: lib.Digest}}, []build.Laid{lib}
+	q = identified(t, q)
 	rig.ask(q)
 	crash := strings.HasPrefix(how, "MESH_CRASH=")
 	killed := run(t, rig.config, server.URL, env...)
@@ -204,4 +216,31 @@ func live(t *testing.T, text string) {
 	if err := closeAll(); err != nil {
 		t.Log(err)
 	}
+}
+
+// publishes puts a library into the registry as a build does.
+func (r *rig) publishes(module string, files map[string]string) build.Laid {
+	r.t.Helper()
+	repo := newRepository(r.t)
+	repo.commit(files)
+	must(r.t, os.RemoveAll(filepath.Join(repo.dir, ".git")))
+	dir, err := os.OpenRoot(repo.dir)
+	must(r.t, err)
+	defer dir.Close()
+	var body bytes.Buffer
+	packed, err := archive.Pack(r.t.Context(), dir, &body)
+	must(r.t, err)
+	index, err := archive.CompressIndex(packed.Index)
+	must(r.t, err)
+	id, err := packed.Index.Digest()
+	must(r.t, err)
+	client, err := oci.New(oci.Config{Base: r.registry.server.URL, User: testBuilder, Secret: testSecret, RequestID: strings.Repeat("0", 32)})
+	must(r.t, err)
+	defer client.Close()
+	for _, data := range [][]byte{index, body.Bytes()} {
+		must(r.t, client.PushBlob(r.t.Context(), oci.Blob{Repository: module, Digest: document.Sum(data), Size: int64(len(data))}, bytes.NewReader(data)))
+	}
+	return build.Laid{Module: module, Artifact: "sdk", Language: "go", Digest: id, Packed: build.Packed{
+		Index: document.Sum(index), IndexSize: int64(len(index)), Blob: packed.Blob, Size: packed.Size,
+	}}
 }

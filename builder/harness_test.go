@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -325,7 +326,7 @@ func (r *testRegistry) authorize(_ context.Context, a registry.Access) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if a.User != testBuilder || a.Password != testSecret || !requestPattern.MatchString(a.RequestID) || a.Repository != "site" {
+	if a.User != testBuilder || a.Password != testSecret || !requestPattern.MatchString(a.RequestID) || !slices.Contains([]string{"site", "lib", "base", "app", "other"}, a.Repository) {
 		return fault.New(fault.Denied, "%q may not write to %q", a.User, a.Repository)
 	}
 	r.writes = append(r.writes, a)

@@ -36,6 +36,7 @@ type order struct {
 	manifest manifest.Source
 	step     build.Step
 	packed   packed
+	laid     laid
 }
 
 // made is a build that came to its end.
@@ -79,12 +80,16 @@ func (o *order) steps(ctx context.Context) (*made, error) {
 		do   func(context.Context, *made) error
 	}{
 		{"clone", build.StepClone, o.request.Repository + " at " + o.request.Commit, o.clone},
+		{"lay out", build.StepBuild, o.against(), o.lay},
 		{"build", build.StepBuild, "", o.build},
 		{"pack", build.StepPack, "", o.pack},
 		{"test", build.StepBuild, "", o.test},
 		{"publish", build.StepPublish, o.request.Target, o.publish},
 	}
 	for _, s := range steps {
+		if s.name == "lay out" && len(o.request.Closure) == 0 {
+			continue
+		}
 		o.step = s.step
 		o.log.Step(s.name, s.what)
 		began := time.Now()
@@ -126,8 +131,8 @@ func (o *order) acceptable() error {
 	if o.request.Platform != Platform {
 		return environment("this builder builds for %s, the request is for %s", Platform, o.request.Platform)
 	}
-	if len(o.request.Closure) > 0 {
-		return environment("the request names %d artifacts to build against, and this builder cannot lay them out", len(o.request.Closure))
+	if n := len(o.request.Closure); len(o.request.Laid) != n {
+		return environment("the request names %d artifacts to build against, and not where they are: upgrade the controller", n)
 	}
 	if err := enoughFree(o.bench.dir, o.limits); err != nil {
 		return environment("%s", err)
@@ -200,6 +205,7 @@ func (o *order) commands(ctx context.Context, all [][]string) error {
 		code, err := o.sandbox.run(ctx, command{
 			argv: argv,
 			tree: o.bench.tree(),
+			laid: o.laid,
 			most: min(time.Duration(o.request.Limit)*time.Second, o.limits.Longest),
 			out:  said,
 		})

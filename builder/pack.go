@@ -1,6 +1,7 @@
 package builder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -96,28 +97,32 @@ func (o *order) pack(ctx context.Context, _ *made) error {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.manifest.Build.Artifacts)) {
-		if o.manifest.Build.Artifacts[name].Type == "library" {
-			return fault.New(fault.Invalid, "artifact %q: this builder makes no libraries yet", name)
-		}
-		if err := o.packOne(ctx, name, o.manifest.Build.Artifacts[name].Path); err != nil {
+		if err := o.packOne(ctx, name, o.manifest.Build.Artifacts[name]); err != nil {
 			return fault.Add(err, "artifact %q", name)
 		}
 	}
 	return nil
 }
 
-func (o *order) packOne(ctx context.Context, name, path string) error {
-	dir, err := openFolder(o.bench.tree(), path)
+func (o *order) packOne(ctx context.Context, name string, made manifest.Artifact) error {
+	dir, err := openFolder(o.bench.tree(), cmp.Or(made.Path, "."))
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
+	if made.Type == typeLibrary {
+		return o.packLibrary(ctx, name, made.Language, dir)
+	}
+	return o.packFolder(ctx, name, dir)
+}
+
+func (o *order) packFolder(ctx context.Context, name string, dir *os.Root) error {
 	if err := noPointers(dir); err != nil {
 		return err
 	}
 	body := filepath.Join(o.bench.packed(), "artifact-"+name)
 	var a archive.Packed
-	err = effect.Do("builder.archive.pack", func() error {
+	err := effect.Do("builder.archive.pack", func() error {
 		file, err := os.OpenFile(body, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return fault.Wrap(fault.Unavailable, err, "make %q", body)
@@ -171,7 +176,8 @@ func (o *order) derive() (manifest.Built, error) {
 		}
 	}
 	q := o.request
-	return manifest.Derive(o.manifest, manifest.Provenance{Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure}, resolved)
+	prov := manifest.Provenance{Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure, Libraries: o.libraries()}
+	return manifest.Derive(o.manifest, prov, resolved)
 }
 
 // openFolder opens a folder of the tree for reading. A link may lead to it, but

@@ -17,8 +17,10 @@ type Forge interface {
 	Checkout(ctx context.Context, o git.Order, dir string) (git.Checked, error)
 }
 
-// Registry is where one request is published.
+// Registry is where one request is published, and where what it is built against lies.
 type Registry interface {
+	// PullBlob writes the bytes of a blob, which are to be used only where it gives nil.
+	PullBlob(ctx context.Context, b oci.Blob, to io.Writer) error
 	// PushBlob stores bytes that nobody sees yet.
 	PushBlob(ctx context.Context, b oci.Blob, from io.Reader) error
 	// PushManifest makes a build visible, in one step.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -47,6 +48,7 @@ const settleTime = 10 * time.Second
 type command struct {
 	argv []string
 	tree string        // becomes /build
+	laid laid          // beside it
 	most time.Duration // processor time of one process
 	out  io.Writer     // both of its outputs
 }
@@ -212,8 +214,9 @@ func (s *sandbox) args(c command) []string {
 	a = append(a, s.etcMounts()...)
 	a = append(a, "--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
 		"--size", size, "--perms", "1777", "--tmpfs", "/tmp", "--dir", "/home", "--size", size, "--tmpfs", "/home/build",
-		"--bind", c.tree, "/build", "--chdir", "/build", "--remount-ro", "/")
-	for _, e := range sandboxEnvironment() {
+		"--bind", c.tree, "/build", "--chdir", "/build")
+	a = append(append(a, c.laid.mounts()...), "--remount-ro", "/")
+	for _, e := range slices.Concat(sandboxEnvironment(), c.laid.env) {
 		a = append(a, "--setenv", e[0], e[1])
 	}
 	seconds := int64(c.most/time.Second+1) * int64(s.processors)

@@ -193,6 +193,9 @@ func (w *workshop) fresh(name string) (*bench, error) {
 func (b *bench) tree() string   { return filepath.Join(b.dir, "tree") }
 func (b *bench) packed() string { return filepath.Join(b.dir, "packed") }
 
+// laid is what commands see at /mesh, where there is anything.
+func (b *bench) laid() string { return filepath.Join(b.dir, "laid") }
+
 // clear removes the bench. What stays behind is removed at the next start.
 func (b *bench) clear() error {
 	return stays(b.dir, effect.Do("builder.workshop.clear", func() error { return removeAll(b.dir) }))
@@ -235,6 +238,11 @@ func (b *bench) handOverOne(path string, d fs.DirEntry) error {
 			return err
 		}
 	}
+	return dated(path)
+}
+
+// dated gives a path the time that every build is made at.
+func dated(path string) error {
 	at := unix.NsecToTimespec(sandboxDate * int64(time.Second))
 	return unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW)
 }

@@ -6,9 +6,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"noxmesh/api"
+	"noxmesh/delivery/build"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/identity"
 	identitystore "noxmesh/identity/store"
@@ -107,8 +109,9 @@ func (c *Controller) listen(ctx context.Context) error {
 	return nil
 }
 
-// authorize decides who may do what in the registry: nodes and builders read; a
-// builder writes only to the repository of a request that it holds open.
+// authorize decides who may do what in the registry. Nodes read. A builder comes
+// with a request that it holds open: it writes to the repository of that alone,
+// and reads there and in those of the modules that it is built against.
 func (c *Controller) authorize(ctx context.Context, a registry.Access) error {
 	secret := identity.SecretFrom(a.Password)
 	if a.User == ownUser && !a.Write && secret.Matches(identity.HashSecret(c.edges.own)) {
@@ -119,18 +122,49 @@ func (c *Controller) authorize(ctx context.Context, a registry.Access) error {
 		if fault.KindOf(err) == fault.NotFound || (err == nil && !secret.Matches(hash)) {
 			return fault.New(fault.Denied, "no valid credential")
 		}
-		if err != nil || !a.Write {
+		if err != nil {
 			return err
 		}
-		r, err := deliverystore.Request(tx, a.RequestID)
-		if err != nil {
-			return fault.New(fault.Denied, "write to %q: no open request", a.Repository)
+		builder, err := isBuilder(tx, a.User)
+		if err != nil || !builder && !a.Write || a.Repository == "" {
+			return err
 		}
-		if r.Builder != a.User || r.State != deliverystore.Leased || r.Target != a.Repository || clock.Now().After(r.Deadline) {
-			return fault.New(fault.Denied, "write to %q: request %s is not open to %s", a.Repository, r.ID, a.User)
-		}
-		return nil
+		return authorizeBuilder(tx, a)
 	})
+}
+
+// authorizeBuilder lets a builder do what its open request wants done.
+func authorizeBuilder(tx *db.Tx, a registry.Access) error {
+	r, err := deliverystore.Request(tx, a.RequestID)
+	if err != nil {
+		return fault.New(fault.Denied, "%s %q: no open request", verbOf(a), a.Repository)
+	}
+	if r.Builder != a.User || r.State != deliverystore.Leased || clock.Now().After(r.Deadline) || !reaches(r.Request, a) {
+		return fault.New(fault.Denied, "%s %q: request %s is not open to %s", verbOf(a), a.Repository, r.ID, a.User)
+	}
+	return nil
+}
+
+// isBuilder reports whether somebody with a credential is a builder, and no node.
+func isBuilder(tx *db.Tx, id string) (bool, error) {
+	b, err := identitystore.Builder(tx, id)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	return b.ID == id, err
+}
+
+// reaches reports whether a request has to do with the repository in this way.
+func reaches(r build.Request, a registry.Access) bool {
+	against := func(l build.Laid) bool { return l.Module == a.Repository }
+	return r.Target == a.Repository || !a.Write && slices.ContainsFunc(r.Laid, against)
+}
+
+func verbOf(a registry.Access) string {
+	if a.Write {
+		return "write to"
+	}
+	return "read"
 }
 
 // revoked is every key that was ever removed: the broker remembers nothing.

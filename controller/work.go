@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"noxmesh/delivery/build"
@@ -217,8 +218,8 @@ func mayAnswer(r deliverystore.RequestRow, a build.Answer) error {
 		return nil
 	}
 	made := a.Manifest.Built
-	if a.Manifest.Module != r.Module || made.Commit != r.Commit || made.Tree != r.Tree || made.Platform != r.Platform {
-		return fault.New(fault.Denied, "the answer to request %s is about another module, commit, tree or platform", r.ID)
+	if a.Manifest.Module != r.Module || made.Commit != r.Commit || made.Tree != r.Tree || made.Platform != r.Platform || !slices.Equal(made.Closure, r.Closure) {
+		return fault.New(fault.Denied, "the answer to request %s is about another module, commit, tree, platform or closure", r.ID)
 	}
 	return nil
 }

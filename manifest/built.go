@@ -92,8 +92,13 @@ func (c *checker) provenance(p Provenance) {
 		c.Fault("built.platform", "want OS/ARCH, as linux/amd64", "%q is not a platform", document.Short(p.Platform))
 	}
 	CheckClosure(p.Closure, "built.closure", c.Reading)
+	languages := map[string]bool{}
 	for i, l := range p.Libraries {
 		at := document.At("built.libraries", i)
+		if languages[l.Language] {
+			c.Fault(at+".language", "want one library in each language", "there is another in %q", document.Short(l.Language))
+		}
+		languages[l.Language] = true
 		if !mesh.ValidModuleName(l.Artifact) {
 			c.Fault(at+".artifact", wantName, "%q is not the name of an artifact", document.Short(l.Artifact))
 		}

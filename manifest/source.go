@@ -91,6 +91,7 @@ func (c *checker) build(b Build, resources []Resource) {
 	for _, x := range resources {
 		used[x.Artifact] = true
 	}
+	languages := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(b.Artifacts)) {
 		path := document.Join("build.artifacts", name)
 		if !mesh.ValidModuleName(name) {
@@ -101,6 +102,12 @@ func (c *checker) build(b Build, resources []Resource) {
 			c.FaultKey(path, "name it in a resource of type archive, or take it out", "no resource puts the artifact %q on a machine", document.Short(name))
 		}
 		c.artifact(path, a)
+		if other, there := languages[a.Language]; a.Type == typeLibrary && there {
+			c.Fault(path+".language", "make one library of both", "the artifact %q is the module's library in %q already", document.Short(other), document.Short(a.Language))
+		}
+		if a.Type == typeLibrary && a.Language != "" {
+			languages[a.Language] = name
+		}
 	}
 }
 

@@ -148,6 +148,11 @@ func pressOf(p *program) func(build.Request) (builder.Registry, error) {
 // Close is nothing.
 func (press) Close() {}
 
+// PullBlob is the builder's.
+func (s press) PullBlob(ctx context.Context, b oci.Blob, to io.Writer) error {
+	return s.Pull(ctx, host.Blob{Digest: b.Digest, Size: b.Size}, to)
+}
+
 // PushBlob is the builder's.
 func (s press) PushBlob(ctx context.Context, b oci.Blob, from io.Reader) error {
 	data, err := io.ReadAll(from)
