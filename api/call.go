@@ -33,7 +33,7 @@ func Table() []Row {
 		Version().Row, Status().Row, Plans().Row, Push().Row,
 		ModuleAdd().Row, Modules().Row, ModuleShow().Row, ModuleRemove().Row, ModuleLook().Row, ModuleHook().Row, ModulePolicy().Row, Declare().Row,
 		NodeAdd().Row, Nodes().Row, NodeShow().Row, NodeRemove().Row, Assign().Row, Unassign().Row,
-		Builds().Row, Log().Row,
+		Builds().Row, Log().Row, Graph().Row, Why().Row, Change().Row, Stales().Row,
 		BuilderAdd().Row, Builders().Row, BuilderRemove().Row,
 		LoginAdd().Row, Join().Row, Hook().Row,
 	}
@@ -139,6 +139,26 @@ func Builds() Call[BuildsIn, BuildsOut] {
 // Log asks for a build's log from an offset.
 func Log() Call[LogIn, LogOut] {
 	return call[LogIn, LogOut]("log", http.MethodGet, "/v1/builds/{build}/log", identity.Viewer, "A build's log.")
+}
+
+// Graph asks for modules and the edges between them.
+func Graph() Call[GraphIn, GraphOut] {
+	return call[GraphIn, GraphOut]("graph", http.MethodGet, "/v1/graph", identity.Viewer, "Modules and the edges between them: build, presence and instances.")
+}
+
+// Why asks why a module needs another, or is on a node.
+func Why() Call[WhyIn, WhyOut] {
+	return call[WhyIn, WhyOut]("why", http.MethodGet, "/v1/why/{what}/{module}", identity.Viewer, "Why a module needs another, or why a module is on a node.")
+}
+
+// Change asks what a commit would change. It reads that commit, and records nothing.
+func Change() Call[ChangeIn, ChangeOut] {
+	return call[ChangeIn, ChangeOut]("change", http.MethodGet, "/v1/modules/{module}/change", identity.Viewer, "What a commit of a module would change: what is built again, in order, and on which nodes that is.")
+}
+
+// Stales asks which modules are not current, and why.
+func Stales() Call[Nothing, StaleOut] {
+	return call[Nothing, StaleOut]("stale", http.MethodGet, "/v1/stale", identity.Viewer, "Every module that is not current, with its reason, and what it waits for.")
 }
 
 // BuilderAdd makes the token that a builder joins with.

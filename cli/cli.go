@@ -90,9 +90,11 @@ answer: did my change go out? "mesh status" is that question.`
   mesh declare site     make the nodes' declarations name the newest fit build`
 	root.SilenceUsage, root.SilenceErrors = true, true
 	root.PersistentPreRunE = s.check
-	root.PersistentFlags().StringVarP(&s.format, "output", "o", "text", "how to print: text or json")
+	root.PersistentFlags().StringVarP(&s.format, "output", "o", "text", "how to print: text or json; of a graph dot or svg too")
 	root.PersistentFlags().StringVar(&s.controller, "controller", "", "the controller's unix `socket`; otherwise $MESH_CONTROLLER, or the mesh dev of this folder, or a kept login, or the controller of this machine")
-	s.completes(root, "output", oneOf("text", "json"))
+	s.completes(root, "output", func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return formsOf(c), cobra.ShellCompDirectiveNoFileComp
+	})
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fault.Wrap(fault.Invalid, err, "%s", c.CommandPath()).With("%s --help shows its flags", c.CommandPath())
 	})
@@ -100,7 +102,7 @@ answer: did my change go out? "mesh status" is that question.`
 	root.SetHelpCommand(s.help())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddGroup(&cobra.Group{ID: "ask", Title: "Ask:"}, &cobra.Group{ID: "decide", Title: "Decide:"}, &cobra.Group{ID: "own", Title: "Look after it:"})
-	for _, c := range []*cobra.Command{s.status(), s.plan(), s.wait(), s.builds(), s.logs(), s.schema()} {
+	for _, c := range []*cobra.Command{s.status(), s.plan(), s.graph(), s.why(), s.stale(), s.wait(), s.builds(), s.logs(), s.schema()} {
 		c.GroupID = "ask"
 		root.AddCommand(c)
 	}
@@ -115,12 +117,17 @@ answer: did my change go out? "mesh status" is that question.`
 	return root
 }
 
-func (s *shell) check(*cobra.Command, []string) error {
-	if s.format != "text" && s.format != "json" {
-		return fault.New(fault.Invalid, "there is no output %q", s.format).With("-o text or -o json")
+func (s *shell) check(c *cobra.Command, _ []string) error {
+	if forms := formsOf(c); !slices.Contains(forms, s.format) {
+		return fault.New(fault.Invalid, "there is no output %q", s.format).With("-o %s", strings.Join(forms, " or -o "))
 	}
 	s.out.JSON = s.format == "json"
 	return nil
+}
+
+// formsOf is the forms that a command can print in.
+func formsOf(c *cobra.Command) []string {
+	return append([]string{"text", "json"}, strings.Fields(c.Annotations[outputs])...)
 }
 
 // arguments is the check of a command's arguments, in the words of its usage.

@@ -6,21 +6,36 @@ import (
 	"github.com/spf13/cobra"
 
 	"noxmesh/api"
+	"noxmesh/internal/fault"
 	"noxmesh/internal/term"
 	"noxmesh/status"
 )
 
 func (s *shell) plan() *cobra.Command {
-	return printing[api.PlansOut](&cobra.Command{
+	commit := ""
+	c := printing[api.PlansOut](&cobra.Command{
 		Use:   "plan [NODE]",
-		Short: "What nodes should be, or why that cannot be worked out",
+		Short: "What nodes should be, or what a commit would change",
 		Long: `What each node should be by what is assigned and declared, or why that cannot be
-worked out. With a node, every resource too. It changes nothing.`,
+worked out. With a node, every resource too. It changes nothing.
+
+With --commit: what a commit would change, before anybody merges it. The controller
+reads that commit, and nothing is recorded. It answers which modules are built
+again and in which order, where that may stop since what they are built against
+may come out the same, and on which nodes they belong. With -o json that is an
+api_ChangeOut.`,
 		Example: `  mesh plan
-  mesh plan laptop`,
+  mesh plan laptop
+  mesh plan --commit core@new-parser`,
 		Args:              arguments(0, 1),
 		ValidArgsFunction: each(s.nodeNames()),
 		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("commit") {
+				if len(args) > 0 {
+					return fault.New(fault.Invalid, "--commit is about every node, and %q was given", args[0]).With("mesh plan %s says what that node should be", args[0])
+				}
+				return s.change(c, commit)
+			}
 			out, err := ask(c.Context(), s, api.Plans(), api.PlansIn{Node: first(args)})
 			if err != nil {
 				return err
@@ -37,6 +52,9 @@ worked out. With a node, every resource too. It changes nothing.`,
 			return nil
 		},
 	})
+	c.Flags().StringVar(&commit, "commit", "", "what this commit would change: `MODULE@REV`, with a branch, a tag or a whole commit")
+	s.completes(c, "commit", oneOf())
+	return c
 }
 
 // span is for how long something has been so, or nothing where nobody knows.

@@ -11,11 +11,9 @@ import (
 	mesh "noxmesh"
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
-	"noxmesh/delivery/graph"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
-	"noxmesh/internal/git"
 	"noxmesh/inventory"
 	inventorystore "noxmesh/inventory/store"
 	"noxmesh/manifest"
@@ -58,7 +56,7 @@ func (v *view) setSource(module string, s source.Source) {
 	s.Module = module
 	if m.known {
 		m.source = s
-		v.code.Set(graph.Code{Module: module, Repository: git.Key(m.row.Repository), Folder: m.row.Folder, Found: s.Code.Found})
+		v.code.Set(codeOf(m.row.Module, s.Code))
 		v.touched[module] = true
 		v.moved(v.known.Set(module, read(s)))
 	}

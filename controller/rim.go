@@ -25,7 +25,8 @@ type Record interface {
 // Forge is where source is read.
 type Forge interface {
 	// Look finds what is at a place; known says what need not be read again.
-	// Called side by side for several modules, never for one.
+	// Called side by side for several modules, and for one where somebody asks
+	// about a commit while the loop looks.
 	Look(ctx context.Context, p git.Place, known git.Known) (git.Found, error)
 	// Descends finds how a commit stands to the one that stood in its place
 	// before. Called as Look is; what it finds is shown, and decides nothing.

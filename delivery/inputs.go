@@ -19,6 +19,9 @@ type Inputs struct {
 	All   []manifest.Input // sorted; of what is laid out for the compile, direct and through others
 	Laid  []build.Laid     // the same, with how to get each
 	Lacks []Waiting        // what has to come first
+
+	Problem string   // why its imports alone stand against a build; empty where they do not
+	Open    []string // the languages in which it may ask for more than could be read
 }
 
 // Given is what a module gives to others now.
@@ -33,7 +36,8 @@ func InputsOf(f Facts, laid graph.Laid, given func(module string) Given) Inputs 
 	in := Inputs{All: []manifest.Input{}}
 	since := firstKnown(f.Source.MovedAt, f.AddedAt)
 	in.readable(f.Source.Code, laid.Open, since)
-	if laid.Problem != "" {
+	in.Problem, in.Open = laid.Problem, laid.Open
+	if in.Problem != "" {
 		in.Lacks = append(in.Lacks, Waiting{"its imports: it " + laid.Problem, since})
 		return in
 	}

@@ -247,3 +247,19 @@ func (c *compiler) write() {
 	}
 	after(c.plan.Body.Resources)
 }
+
+// Needs is what becomes of the requirements of each of these modules, by name.
+func Needs(modules []Module, there []string) []graph.Need {
+	g := graphOf(modules, there)
+	var all []graph.Need
+	for _, m := range modules {
+		all = append(all, g.Needs(m.Name)...)
+	}
+	return all
+}
+
+// Way is the chain of requirements that brings a module to where these roots
+// are, as Belong has it; false where nothing does.
+func Way(modules []Module, there, roots []string, to string) ([]graph.Need, bool) {
+	return graphOf(modules, there).Way(roots, to)
+}

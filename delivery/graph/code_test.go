@@ -135,6 +135,9 @@ func TestEdgesHaveTheirEvidence(t *testing.T) {
 
 func TestRebuilt(t *testing.T) {
 	t.Parallel()
+	if got := builds("a: m.b; m.a", "b: m.a?; m.b").Rebuilt([]string{"b"}); strings.Join(got, " ") != "b a" { // by name it would be the other way
+		t.Errorf("a circle that only tests close: %v", got)
+	}
 	b := builds("core:; m.core", "a: m.core; m.a", "b: m.a; m.b", "c: m.b?; m.c", "d: m.c; m.d", "e:; m.e", "f: m.core?, m.b; m.f")
 	for changed, want := range map[string]string{
 		"core": "core a b c f", "a": "a b c f", "c": "c d", "e": "e", "b e": "b c e f", "d d": "d", "unknown": "", "b core": "core a b c f",

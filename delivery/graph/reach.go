@@ -83,12 +83,12 @@ func (b *Builds) usedIn(language string, roots []int, reached []bool, all []int)
 	return all
 }
 
-// inOrder is these modules, providers first, whatever order they come in. In a
-// circle somebody is before what it needs.
+// inOrder is these modules, providers first, whatever order they come in. What
+// only tests ask for and closes a circle waits for nobody.
 func (b *Builds) inOrder(all []int, among []bool) []string {
 	slices.SortFunc(all, b.byName)
 	names := make([]string, 0, len(all))
-	begun := make([]bool, len(b.coded))
+	begun, ended := make([]bool, len(b.coded)), make([]bool, len(b.coded))
 	var way []step
 	enter := func(m int) {
 		begun[m] = true
@@ -102,14 +102,44 @@ func (b *Builds) inOrder(all []int, among []bool) []string {
 			top := &way[len(way)-1]
 			if len(top.left) == 0 {
 				names = append(names, b.coded[top.module].name)
+				ended[top.module] = true
 				way = way[:len(way)-1]
 				continue
 			}
 			to := top.left[0]
 			top.left = top.left[1:]
-			if among[to] && !begun[to] {
+			switch {
+			case !among[to]:
+			case !begun[to]:
 				enter(to)
+			case !ended[to]:
+				return b.aroundCircles(all, among)
 			}
+		}
+	}
+	return names
+}
+
+// aroundCircles is inOrder where there are circles: inside of one the order is
+// that of what is compiled. In a circle without tests somebody is before what it
+// needs.
+func (b *Builds) aroundCircles(all []int, among []bool) []string {
+	within := func(all []int) []int {
+		return slices.DeleteFunc(slices.Clone(all), func(to int) bool { return !among[to] })
+	}
+	w := &walk{builds: b, next: func(m int) []int { return slices.Concat(within(b.coded[m].compile), within(b.coded[m].tests)) }}
+	w.from(all)
+	names := make([]string, 0, len(all))
+	for _, part := range w.parts {
+		if len(part) > 1 {
+			inside := &walk{builds: b, next: func(m int) []int {
+				return slices.DeleteFunc(within(b.coded[m].compile), func(to int) bool { return w.part[to] != w.part[m] })
+			}}
+			inside.from(part)
+			part = inside.order
+		}
+		for _, m := range part {
+			names = append(names, b.coded[m].name)
 		}
 	}
 	return names

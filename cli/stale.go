@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"noxmesh/api"
+	"noxmesh/internal/term"
+	"noxmesh/status"
+)
+
+func (s *shell) stale() *cobra.Command {
+	return printing[api.StaleOut](&cobra.Command{
+		Use:   "stale",
+		Short: "Which modules are not what would be built now, and why",
+		Long: `Each module of which nothing current has been built, with the reason: its source
+moved, something that it is built against moved, what was built is gone from the
+registry, or nothing was ever built; and what it waits for. They stand in the order
+in which they are built. What is waited for is not failure: the exit status is 0.`,
+		Example: `  mesh stale
+  mesh stale -o json`,
+		Args: arguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			out, err := ask(c.Context(), s, api.Stales(), api.Nothing{})
+			if err != nil {
+				return err
+			}
+			s.show(out, func() {
+				for _, m := range out.Modules {
+					s.showStale(m, out.At)
+				}
+				if len(out.Modules) == 0 {
+					s.out.Note("nothing is stale")
+				}
+			})
+			return nil
+		},
+	})
+}
+
+func (s *shell) showStale(m api.Stale, now time.Time) {
+	waits := m.Waiting
+	name := s.out.Paint(term.Strong, m.Module)
+	switch {
+	case len(m.Reasons) == 0 && len(waits) > 0:
+		s.words(name+" waits for ", waits[0].For+span(waits[0].Since, now))
+		waits = waits[1:]
+	case len(m.Reasons) == 0:
+		s.line("%s is not known to be current", name)
+	default:
+		s.line("%s %s", name, reasonWords(m.Reasons[0], m))
+		for _, r := range m.Reasons[1:] {
+			s.line("  and %s", reasonWords(r, m))
+		}
+	}
+	for _, w := range waits {
+		s.words("  waits for ", w.For+span(w.Since, now))
+	}
+}
+
+// reasonWords is why a module is stale.
+func reasonWords(r api.StaleReason, m api.Stale) string {
+	switch r.Cause {
+	case "never-built":
+		return "has never been built; its source is at " + status.ShortCommit(m.Commit)
+	case "tree":
+		return fmt.Sprintf("is stale: its source moved from %s to %s (tree %s → %s)",
+			status.ShortCommit(m.Built), status.ShortCommit(m.Commit), status.ShortCommit(r.From), status.ShortCommit(r.To))
+	case "platform":
+		return fmt.Sprintf("is stale: it was built for %s and is wanted for %s", term.Clean(r.From), term.Clean(r.To))
+	case "gone":
+		return fmt.Sprintf("is stale: build %s is gone from the registry", short(r.From))
+	}
+	what := r.Module + "/" + r.Artifact
+	switch {
+	case r.From == "":
+		return fmt.Sprintf("is stale: it is built against %s now, and was not", what)
+	case r.To == "":
+		return fmt.Sprintf("is stale: it was built against %s, and is no more", what)
+	}
+	return fmt.Sprintf("is stale: %s, which it is built against, moved from %s to %s", what, short(r.From), short(r.To))
+}

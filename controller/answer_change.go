@@ -1,0 +1,239 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	mesh "noxmesh"
+	"noxmesh/api"
+	"noxmesh/delivery"
+	"noxmesh/delivery/graph"
+	"noxmesh/delivery/imports"
+	"noxmesh/delivery/imports/spoken"
+	"noxmesh/delivery/source"
+	"noxmesh/internal/clock"
+	"noxmesh/internal/fault"
+	"noxmesh/internal/git"
+	"noxmesh/manifest"
+	"noxmesh/plan"
+)
+
+// refsOf is what a person may mean by a branch, a tag or a commit, the likeliest
+// first.
+func refsOf(rev string) ([]string, error) {
+	if git.CheckCommit(rev) == nil {
+		return []string{rev}, nil
+	}
+	var refs []string
+	for _, begin := range []string{"", "refs/", "refs/heads/", "refs/tags/"} {
+		if git.CheckRef(begin+rev) == nil {
+			refs = append(refs, begin+rev)
+		}
+	}
+	if len(refs) == 0 {
+		return nil, fault.New(fault.Invalid, "%q is not a branch, a tag or a commit", rev).With("mesh plan --commit MODULE@REV, as site@main or site@v1.2")
+	}
+	return refs, nil
+}
+
+// answerChange is what a commit would change. It reads the commit as a look at
+// the source would, and works with what it found beside the record.
+func (c *Controller) answerChange(ctx context.Context, _ api.Who, in api.ChangeIn) (out api.ChangeOut, err error) {
+	refs, err := refsOf(in.Rev)
+	if err != nil {
+		return out, err
+	}
+	var base base
+	err = c.with(ctx, func(v *view) (err error) {
+		base, err = v.base(in.Module)
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	seen, err := c.seeRev(ctx, base.module, in.Rev, refs)
+	if err != nil {
+		return out, err
+	}
+	change := base.with(seen)
+	out = api.ChangeOut{
+		Module: in.Module, Ref: seen.Ref, Commit: seen.Commit, Tree: seen.Tree, Now: base.source.Commit, Same: seen.Tree == base.source.Tree,
+		Rebuilt: []api.Rebuilt{}, Added: edgesIn(change.Added), Removed: edgesIn(change.Removed), Against: []string{}, Nodes: []api.ChangedNode{},
+		Requires: movedNames(base.source.Manifest.Requires, seen.Manifest.Requires),
+		Provides: movedNames(provided(base.source.Manifest), provided(seen.Manifest)),
+	}
+	for _, w := range delivery.InputsOf(delivery.Facts{Source: source.Source{Code: seen.Code}}, graph.Laid{Open: change.Open}, nil).Lacks {
+		out.Against = append(out.Against, "waits for "+w.For)
+	}
+	err = c.with(ctx, func(v *view) error {
+		out.Against = append(out.Against, v.unmet(in.Module, seen.Manifest)...)
+		v.rebuilt(change, &out)
+		return nil
+	})
+	return out, err
+}
+
+// base is what a commit is compared with.
+type base struct {
+	module mesh.Module
+	source source.Source
+	codes  []graph.Code
+}
+
+func (v *view) base(module string) (b base, err error) {
+	m, err := v.module(module)
+	if err != nil {
+		return b, err
+	}
+	b.module, b.source = m.Module, v.source(module)
+	for _, name := range v.names {
+		is := v.modules[name]
+		b.codes = append(b.codes, codeOf(is.row.Module, is.source.Code))
+	}
+	return b, nil
+}
+
+// codeOf is what the graph needs to know of a module with this code.
+func codeOf(m mesh.Module, code imports.Reading) graph.Code {
+	return graph.Code{Module: m.Name, Repository: git.Key(m.Repository), Folder: m.Folder, Found: code.Found}
+}
+
+// with is what follows where the module is what was seen.
+func (b base) with(seen source.Seen) graph.Change {
+	was, is := graph.NewBuilds(spoken.Languages()), graph.NewBuilds(spoken.Languages())
+	for _, code := range b.codes {
+		was.Set(code)
+		is.Set(code)
+	}
+	is.Set(codeOf(b.module, seen.Code))
+	return graph.Would(was, is, b.module.Name, seen.Tree != b.source.Tree)
+}
+
+// seeRev is the first of these refs that is there, read as a look would read it.
+// It waits for nobody's turn and is counted nowhere.
+func (c *Controller) seeRev(ctx context.Context, m mesh.Module, rev string, refs []string) (source.Seen, error) {
+	var seen source.Seen
+	for _, ref := range refs {
+		m.Ref = ref
+		var err error
+		if seen, err = c.seeSoon(ctx, m); err != nil {
+			return seen, fault.Add(err, "look at %s of %q", rev, m.Name)
+		}
+		if seen.State != source.NoRef {
+			break
+		}
+	}
+	what := fmt.Sprintf("look at %s of %q", rev, m.Name)
+	switch seen.State {
+	case source.Read:
+		return seen, nil
+	case source.NoRef:
+		e := fault.New(fault.NotFound, "%s: there is no such branch or tag in %q", what, m.Repository)
+		if hexadecimal(rev) {
+			return seen, e.With("a commit is named whole: git rev-parse %s says it", rev)
+		}
+		return seen, e.With("git ls-remote %s lists those that are there; is it pushed?", m.Repository)
+	case source.NoCommit:
+		return seen, fault.New(fault.NotFound, "%s: there is no such commit in %q", what, m.Repository).With("is it pushed?")
+	case source.Unreachable, source.Denied, source.Gone, source.Empty, source.Refused, source.NeverLooked:
+		return seen, fault.New(fault.Unavailable, "%s: %s: %s", what, seen.State, seen.Why)
+	case source.NoFolder, source.NoManifest, source.NotFile, source.BadManifest, source.WrongModule:
+	}
+	return seen, fault.New(fault.Conflict, "%s: at commit %s %s: %s", what, seen.Commit[:min(7, len(seen.Commit))], seen.State, seen.Why).
+		With("the mesh would go on with the commit before, and status would say this")
+}
+
+// patience is how long a person's question waits for a forge that has enough to do.
+const patience = 10 * time.Second
+
+// seeSoon is see for somebody who waits.
+func (c *Controller) seeSoon(ctx context.Context, m mesh.Module) (source.Seen, error) {
+	for until := clock.Now().Add(patience); ; {
+		seen, err := c.see(ctx, m, source.Source{Module: m.Name})
+		later, is := errors.AsType[git.Later](err)
+		switch {
+		case ctx.Err() != nil:
+			return seen, ctx.Err()
+		case !is:
+			return seen, err
+		case clock.Now().Add(later.After).After(until):
+			return seen, fault.Wrap(fault.Unavailable, later, "ask its forge").With("it has named that time itself, or is slow; ask again then")
+		}
+		rest(ctx, later.After)
+	}
+}
+
+func hexadecimal(s string) bool {
+	return len(s) >= 4 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+func edgesIn(edges []graph.Edge) []api.Edge {
+	return append([]api.Edge{}, buildEdges(edges)...)
+}
+
+func provided(m manifest.Source) []string {
+	var all []string
+	for _, p := range m.Provides {
+		all = append(all, p.Name)
+	}
+	return all
+}
+
+func movedNames(was, is []string) api.Moved {
+	without := func(names, others []string) []string {
+		out := append([]string{}, slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })...)
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	return api.Moved{Added: without(is, was), Removed: without(was, is)}
+}
+
+// unmet is what nothing would provide, of what the module requires and of what
+// others require of it, where it has this manifest.
+func (v *view) unmet(module string, is manifest.Source) []string {
+	modules, asked := v.known.Near(v.names, nil)
+	there := v.known.There(append(asked, provided(is)...))
+	says := func(modules []plan.Module) map[string]bool {
+		all := map[string]bool{}
+		for _, n := range plan.Needs(modules, there) {
+			if n.Why != "" {
+				all[n.From+" "+n.Why] = true
+			}
+		}
+		return all
+	}
+	before := says(modules)
+	changed := slices.DeleteFunc(slices.Clone(modules), func(m plan.Module) bool { return m.Name == module })
+	after := says(append(changed, plan.Module{Name: module, Source: &is}))
+	maps.DeleteFunc(after, func(why string, _ bool) bool { return before[why] })
+	return slices.Sorted(maps.Keys(after))
+}
+
+// rebuilt fills in what is built again, and on which nodes that is.
+func (v *view) rebuilt(change graph.Change, out *api.ChangeOut) {
+	on := map[string]*api.ChangedNode{}
+	for _, r := range change.Rebuilt {
+		one := api.Rebuilt{Module: r.Module, Moved: r.Moved, Against: append([]string{}, r.Against...), Problem: r.Problem, Nodes: names(v, v.nodesOf(r.Module))}
+		out.Rebuilt = append(out.Rebuilt, one)
+		for _, node := range one.Nodes {
+			n := on[node]
+			if n == nil {
+				n = &api.ChangedNode{Name: node, Auto: []string{}, Manual: []string{}}
+				on[node] = n
+			}
+			if delivery.Policy(v.at(r.Module).row.Policy) == delivery.Auto {
+				n.Auto = append(n.Auto, r.Module)
+			} else {
+				n.Manual = append(n.Manual, r.Module)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(on)) {
+		out.Nodes = append(out.Nodes, *on[name])
+	}
+}

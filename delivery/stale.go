@@ -1,0 +1,82 @@
+package delivery
+
+import (
+	"slices"
+
+	"noxmesh/delivery/artifact"
+	"noxmesh/manifest"
+)
+
+// Cause is a kind of reason for which a module is stale.
+type Cause string
+
+// The causes.
+const (
+	NeverBuilt    Cause = "never-built" // nothing has been made of it yet
+	TreeMoved     Cause = "tree"        // its source is another
+	PlatformMoved Cause = "platform"    // it is wanted for another
+	InputMoved    Cause = "input"       // what it was built against is another
+	ArtifactGone  Cause = "gone"        // the registry no longer has what was made
+)
+
+// Reason is one thing for which a module is stale: what was, and what is.
+type Reason struct {
+	Cause    Cause
+	Module   string // of an input
+	Artifact string // of an input
+	From, To string // empty where there was nothing, or is nothing now
+}
+
+// Stale is why what was made of a module last is not what would be made now:
+// empty where it is current, and where its source was never read. While it is
+// not known what it would be built against, its inputs are not compared.
+func Stale(f Facts) []Reason {
+	if f.Source.Commit == "" || CurrentBuild(f) != nil {
+		return nil
+	}
+	now := ClosureNow(f)
+	last := NewestBuild(f)
+	if last == nil {
+		return []Reason{{Cause: NeverBuilt, To: now.Tree}}
+	}
+	known := len(f.Inputs.Lacks) == 0
+	gone := func(b artifact.Build) bool { return b.Gone && known && artifact.Current(artifact.Of(b), now) }
+	if b := newest(f.Builds, gone); b != nil {
+		return []Reason{{Cause: ArtifactGone, From: string(b.ID)}}
+	}
+	var all []Reason
+	was := artifact.Of(*last)
+	if was.Tree != now.Tree {
+		all = append(all, Reason{Cause: TreeMoved, From: was.Tree, To: now.Tree})
+	}
+	if was.Platform != now.Platform {
+		all = append(all, Reason{Cause: PlatformMoved, From: was.Platform, To: now.Platform})
+	}
+	if known {
+		all = append(all, inputsMoved(was.Inputs, now.Inputs)...)
+	}
+	return all
+}
+
+// inputsMoved is each input that is another, came or went, by module.
+func inputsMoved(was, now []manifest.Input) []Reason {
+	find := func(in []manifest.Input, module, artifact string) string {
+		for _, i := range in {
+			if i.Module == module && i.Artifact == artifact {
+				return string(i.Digest)
+			}
+		}
+		return ""
+	}
+	var all []Reason
+	seen := map[[2]string]bool{}
+	for _, i := range slices.SortedFunc(slices.Values(slices.Concat(was, now)), manifest.Input.Compare) {
+		key := [2]string{i.Module, i.Artifact}
+		from, to := find(was, i.Module, i.Artifact), find(now, i.Module, i.Artifact)
+		if from != to && !seen[key] {
+			all = append(all, Reason{Cause: InputMoved, Module: i.Module, Artifact: i.Artifact, From: from, To: to})
+		}
+		seen[key] = true
+	}
+	return all
+}
