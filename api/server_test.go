@@ -69,6 +69,10 @@ func answerAll(s *Server, reached *atomic.Int64) {
 	handleZero(s, Unassign(), reached)
 	handleZero(s, Builds(), reached)
 	handleZero(s, Log(), reached)
+	handleZero(s, Graph(), reached)
+	handleZero(s, Why(), reached)
+	handleZero(s, Change(), reached)
+	handleZero(s, Stales(), reached)
 	handleZero(s, BuilderAdd(), reached)
 	handleZero(s, Builders(), reached)
 	handleZero(s, BuilderRemove(), reached)
@@ -113,7 +117,7 @@ func TestRolesOfEveryRow(t *testing.T) {
 	// What a viewer may, as a list: a row that is added is denied here until somebody has decided.
 	asks := map[string]bool{
 		"version": true, "status": true, "plan": true, "modules": true, "module": true, "nodes": true, "node": true,
-		"builds": true, "log": true, "builders": true,
+		"builds": true, "log": true, "builders": true, "graph": true, "why": true, "change": true, "stale": true,
 	}
 	open := map[string]bool{"join": true, "hook": true}
 	for _, row := range Table() {
