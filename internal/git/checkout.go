@@ -83,9 +83,21 @@ func emptyDir(dir string) (string, error) {
 	return abs, nil
 }
 
+// plain outweighs every attribute in the tree: what is written is what was
+// committed, byte for byte.
+const plain = "* -text !eol !crlf !ident !filter !working-tree-encoding\n"
+
 // write makes the work tree. The repository it comes from is elsewhere, so a
 // file of the tree that is called like one of git's own is only a file.
 func (g *Git) write(ctx context.Context, gitDir, tree, dir string) error {
+	attributes := filepath.Join(gitDir, "info", "attributes")
+	err := os.MkdirAll(filepath.Dir(attributes), 0o700)
+	if err == nil {
+		err = os.WriteFile(attributes, []byte(plain), 0o600)
+	}
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, disk.Say(err, ""), "writing %q", attributes)
+	}
 	for _, args := range [][]string{
 		{"read-tree", "--no-recurse-submodules", "--reset", tree},
 		{"checkout-index", "--quiet", "--all"},
