@@ -152,6 +152,13 @@ func TestHowABuildEnds(t *testing.T) {
 		"from is a link": {
 			files: site(map[string]string{"motd": "-> /etc/passwd"}), outcome: build.OutcomeFailed, step: build.StepClone, why: `"motd" is no regular file`,
 		},
+		"a name that is not UTF-8 in the artifact": {
+			files:   site(map[string]string{"build.sh": "mkdir dist\necho >\"$(printf 'dist/caf\\351')\"\n"}),
+			outcome: build.OutcomeFailed, step: build.StepPack, why: `"caf\xe9"`,
+		},
+		"a name that is not UTF-8 in the tree": {
+			files: site(map[string]string{"caf\xe9": "x"}), outcome: build.OutcomeBuilt, tests: build.TestsPassed,
+		},
 		"from is a pointer of Git LFS": {
 			files:   site(map[string]string{"motd": lfsPointer}),
 			outcome: build.OutcomeFailed, step: build.StepClone, why: `"motd" is a pointer of Git LFS`,
