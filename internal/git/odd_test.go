@@ -4,25 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"noxmesh/internal/fault"
 )
-
-// blob is the bytes of a file at a commit, as they were committed.
-func (r *repo) blob(commit, path string) []byte {
-	r.t.Helper()
-	cmd := exec.Command("git", "cat-file", "blob", commit+":"+path)
-	cmd.Dir = r.dir
-	out, err := cmd.Output()
-	if err != nil {
-		r.t.Fatalf("%s: %v", path, err)
-	}
-	return out
-}
 
 // TestACheckoutIsByteForByteTheTree, whatever the repository's attributes want:
 // what is built depends on nothing but the tree.
