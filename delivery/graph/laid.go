@@ -30,12 +30,7 @@ func (b *Builds) Laid(module string) Laid {
 	var laid Laid
 	w := &walk{builds: b, next: func(m int) []int { return slices.Concat(b.coded[m].compile, b.coded[m].tests) }}
 	w.from([]int{id})
-	for language, givers := range b.givers {
-		if len(givers) > 1 || len(givers) == 1 && !givers[id] {
-			laid.Open = append(laid.Open, language)
-		}
-	}
-	slices.Sort(laid.Open)
+	laid.Open = b.open(id)
 	circular := func(to int) bool { return w.part[to] == w.part[id] }
 	edges, torn := b.edges(id)
 	for _, e := range edges {
@@ -61,6 +56,17 @@ func (b *Builds) Laid(module string) Laid {
 		laid.Problem = b.problemOf(id, append(compiled.order, id))
 	}
 	return laid
+}
+
+// open is the languages in which others than this module own something.
+func (b *Builds) open(id int) (languages []string) {
+	for language, givers := range b.givers {
+		if len(givers) > 1 || len(givers) == 1 && !givers[id] {
+			languages = append(languages, language)
+		}
+	}
+	slices.Sort(languages)
+	return languages
 }
 
 // without is all that is asked for, but for those of tests that are left out.
