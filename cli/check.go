@@ -24,13 +24,17 @@ whether the files that it names are there. It asks no controller, so that it can
 run where there is none: a hook of git, a forge's CI. What is wrong is said with
 file, line and column; the exit status is 3 then, and 0 where nothing is.
 
+It shows what the code owns, which is what others write to import it, and what the
+code asks for: where another module owns that, it is an edge, and the module is
+built against it. A file that cannot be read as its language is wrong.
+
 What a command of the build would leave behind is not looked for.`,
 		Example: `  mesh module check
   mesh module check services/board -o json`,
 		Args:              arguments(0, 1),
 		ValidArgsFunction: each(folders),
 		RunE: func(_ *cobra.Command, args []string) error {
-			out, err := folder.Check(dirOf(args))
+			out, err := folder.Check(dirOf(args), folder.Code)
 			if err != nil {
 				return err
 			}
@@ -42,10 +46,23 @@ What a command of the build would leave behind is not looked for.`,
 				if out.Good {
 					s.line("%s: module %s is good", term.Clean(out.File), term.Clean(out.Module))
 				}
+				s.showNames("owns", out.Owns)
+				s.showNames("asks for", out.Asks)
 			})
 			return nil
 		},
 	})
+}
+
+// showNames is a line for each name, with its place.
+func (s *shell) showNames(verb string, names []folder.Name) {
+	for _, n := range names {
+		only := ""
+		if n.Test {
+			only = ", only its tests"
+		}
+		s.line("  %-8s  %-10s  %s  (%s%s)", verb, n.Language, term.Clean(n.Name), term.Clean(n.String()), only)
+	}
 }
 
 func (s *shell) moduleInit() *cobra.Command {

@@ -30,7 +30,10 @@ func (p Problem) String() string {
 	var b strings.Builder
 	b.WriteString(p.File)
 	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
+		fmt.Fprintf(&b, ":%d", p.Line)
+	}
+	if p.Line > 0 && p.Column > 0 {
+		fmt.Fprintf(&b, ":%d", p.Column)
 	}
 	b.WriteString(": ")
 	if p.Path != "" {

@@ -26,6 +26,8 @@ type Checked struct {
 	Module   string    `json:"module,omitempty"` // empty where module.json is refused
 	Good     bool      `json:"good"`
 	Problems []Problem `json:"problems"`
+	Owns     []Name    `json:"owns"` // what others write to import it
+	Asks     []Name    `json:"asks"` // what its code imports and does not own: an edge where another module owns it
 }
 
 // Problem is one fault, with its place in the file.
@@ -50,7 +52,7 @@ type Look func(c *Checked, m manifest.Source, files fs.FS) error
 // Check looks at a folder as it lies there. That something is wrong in it is no
 // error; that it cannot be looked at is.
 func Check(dir string, looks ...Look) (Checked, error) {
-	c := Checked{Folder: dir, File: filepath.Join(dir, manifest.Name), Problems: []Problem{}}
+	c := Checked{Folder: dir, File: filepath.Join(dir, manifest.Name), Problems: []Problem{}, Owns: []Name{}, Asks: []Name{}}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return c, notThere(err, "look at the folder %q", dir)
