@@ -57,8 +57,10 @@ func (s *shell) showChange(out api.ChangeOut) {
 		says  string
 		names []string
 	}{
-		{"requires more:", out.Requires.Added}, {"requires no more:", out.Requires.Removed},
-		{"provides more:", out.Provides.Added}, {"provides no more:", out.Provides.Removed},
+		{"requires more:", out.Requires.Added},
+		{"requires no more:", out.Requires.Removed},
+		{"provides more:", out.Provides.Added},
+		{"provides no more:", out.Provides.Removed},
 	} {
 		if len(m.names) > 0 {
 			s.line("  %s %s", m.says, term.Clean(listed(m.names)))

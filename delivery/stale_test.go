@@ -62,7 +62,8 @@ func TestStaleSaysWhy(t *testing.T) {
 		{"its platform", delivery.Inputs{}, []artifact.Build{madeOf(1, "new", "linux/arm64", false)}, "platform  linux/arm64→linux/amd64"},
 		{"gone", delivery.Inputs{}, []artifact.Build{madeOf(3, "new", linux, true), madeOf(4, "old", linux, false)}, "gone  " + string(document.Sum([]byte("3"))) + "→"},
 		{
-			"inputs", delivery.Inputs{All: []manifest.Input{input("core", "2"), input("lib", "1"), input("more", "3")}},
+			"inputs",
+			delivery.Inputs{All: []manifest.Input{input("core", "2"), input("lib", "1"), input("more", "3")}},
 			[]artifact.Build{madeOf(1, "new", linux, false, input("core", "1"), input("left", "2"), input("lib", "1"))},
 			"input core 1→2, input left 2→, input more →3",
 		},

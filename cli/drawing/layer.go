@@ -92,22 +92,25 @@ func (r *ranked) rank(names []string) {
 		}
 	}
 	for _, name := range slices.Backward(r.order) {
-		nearest := -1
-		for _, user := range r.users[name] {
-			if r.back[[2]string{user, name}] {
-				continue
-			}
-			if nearest < 0 || r.layer[user]-1 < nearest {
-				nearest = r.layer[user] - 1
-			}
+		if to := r.before(name); len(to) > 0 {
+			r.layer[name] = max(r.layer[name], slices.Min(to))
 		}
-		for _, to := range r.edges[name] { // a turned edge leads to the right
-			if r.back[[2]string{name, to}] && (nearest < 0 || r.layer[to]-1 < nearest) {
-				nearest = r.layer[to] - 1
-			}
-		}
-		r.layer[name] = max(r.layer[name], nearest)
 	}
+}
+
+// before is the layers before those of what stands to the right of a module.
+func (r *ranked) before(name string) (layers []int) {
+	for _, user := range r.users[name] {
+		if !r.back[[2]string{user, name}] {
+			layers = append(layers, r.layer[user]-1)
+		}
+	}
+	for _, to := range r.edges[name] {
+		if r.back[[2]string{name, to}] { // it is turned
+			layers = append(layers, r.layer[to]-1)
+		}
+	}
+	return layers
 }
 
 func (r *ranked) visit(name string) {
