@@ -225,12 +225,18 @@ func (o *order) writeWiring(made string, w imports.Wiring) error {
 			return err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.Links)) {
-		link := filepath.Join(made, filepath.FromSlash(name))
+	links := map[string]string{}
+	for name, to := range w.Links {
+		links[filepath.Join(made, filepath.FromSlash(name))] = to
+	}
+	for name, to := range w.Beside {
+		links[filepath.Join(o.bench.laid(), name)] = to
+	}
+	for _, link := range slices.Sorted(maps.Keys(links)) {
 		if err := makeOpen(o.bench.dir, filepath.Dir(link)); err != nil {
 			return err
 		}
-		if err := os.Symlink(w.Links[name], link); err != nil {
+		if err := os.Symlink(links[link], link); err != nil {
 			return err
 		}
 	}

@@ -38,15 +38,17 @@ type Folder struct {
 
 // Wiring is what commands find beside their tree, and are told.
 type Wiring struct {
-	Env   [][2]string       // variables of each command
-	Files map[string]string // texts by path below Made
-	Links map[string]string // where links lead, by path below Made
-	Top   map[string]string // the same, by name directly below the root
+	Env    [][2]string       // variables of each command
+	Files  map[string]string // texts by path below Made
+	Links  map[string]string // where links lead, by path below Made
+	Top    map[string]string // the same, by name directly below the root
+	Beside map[string]string // the same, by name directly beside the modules that are laid out, as none of them can be called
 }
 
 // Walk is each file of a tree, sorted: regular, or a link to one that is. What
 // lies in a folder that is another module's, with a module.json of its own, is
-// not among them, and neither is what lies in a folder that skip is true of.
+// not among them, and neither is its own, nor what lies in a folder that skip is
+// true of.
 func Walk(tree fs.FS, skip func(folder string) bool) ([]string, error) {
 	var all []string
 	err := fs.WalkDir(tree, ".", func(file string, e fs.DirEntry, err error) error {
@@ -64,7 +66,7 @@ func Walk(tree fs.FS, skip func(folder string) bool) ([]string, error) {
 			}
 			return nil
 		}
-		if Regular(tree, file, e.Type()) {
+		if file != manifestName && Regular(tree, file, e.Type()) {
 			all = append(all, file)
 		}
 		return nil
