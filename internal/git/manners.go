@@ -42,6 +42,10 @@ const (
 	// soonest is when whoever was sent away comes again, at the earliest.
 	soonest = 50 * time.Millisecond
 
+	// longest is when they come again at the latest: a forge that is back is soon
+	// asked by everybody, however many it sent away.
+	longest = 2 * time.Minute
+
 	// holdSpread is over how long they come again after a forge's time is over.
 	holdSpread = 10 * time.Second
 
@@ -68,12 +72,12 @@ func (m *manners) enter(host, repository string, now time.Time) error {
 		h.under++
 		return nil
 	}
-	// One after the other, as fast as the forge has answered.
-	if h.next.Before(now) {
+	// One after the other, as fast as the forge has answered, and then from the front again.
+	if h.next.Before(now) || h.next.Sub(now) > longest {
 		h.next = now
 	}
 	h.next = h.next.Add(max(h.took/time.Duration(most), soonest/perHost))
-	return Later{max(h.next.Sub(now), soonest)}
+	return Later{min(max(h.next.Sub(now), soonest), longest)}
 }
 
 // leave ends a look that began at this time.

@@ -65,7 +65,7 @@ func TestManners(t *testing.T) {
 				}
 				if err == nil {
 					under[host] = append(under[host], now)
-				} else if later, is := errors.AsType[Later](err); !is || later.After <= 0 || now.Add(later.After).Before(until[host]) {
+				} else if later, is := errors.AsType[Later](err); !is || later.After <= 0 || now.Add(later.After).Before(until[host]) || later.After > max(longest, until[host].Sub(now)+holdSpread) {
 					t.Fatalf("until %s, at %s: %v", until[host], now, err)
 				}
 			}
@@ -94,6 +94,31 @@ func TestThoseWhoAreSentAwayComeBackOneByOne(t *testing.T) {
 			t.Fatalf("%d: after %s, the one before after %s", i, later.After, last)
 		}
 		last = later.After
+	}
+}
+
+// TestAForgeThatIsBackIsSoonAskedByEverybody, however many it has sent away while
+// it did not answer.
+func TestAForgeThatIsBackIsSoonAskedByEverybody(t *testing.T) {
+	t.Parallel()
+	m := &manners{most: perHost, hosts: map[string]*forgeHost{}}
+	now := time.Unix(1e9, 0)
+	if err := m.enter("a", "r", now); err != nil {
+		t.Fatal(err)
+	}
+	m.leave("a", now, now.Add(30*time.Second))
+	if now = now.Add(30 * time.Second); m.enter("a", "r", now) != nil {
+		t.Fatal("nobody is there, and it was sent away")
+	}
+	times := map[time.Duration]int{}
+	for range 10_000 {
+		later, is := errors.AsType[Later](m.enter("a", "r", now))
+		if times[later.After]++; !is || later.After > longest {
+			t.Fatalf("%+v %v", later, is)
+		}
+	}
+	if len(times) < 4 {
+		t.Errorf("they come back all at once: %v", times)
 	}
 }
 
