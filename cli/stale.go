@@ -50,7 +50,11 @@ func (s *shell) showStale(m api.Stale, now time.Time) {
 	case len(m.Reasons) == 0:
 		s.line("%s is not known to be current", name)
 	default:
-		s.line("%s %s", name, reasonWords(m.Reasons[0], m))
+		is := " is stale: "
+		if m.Reasons[0].Cause == "never-built" {
+			is = " "
+		}
+		s.line("%s%s%s", name, is, reasonWords(m.Reasons[0], m))
 		for _, r := range m.Reasons[1:] {
 			s.line("  and %s", reasonWords(r, m))
 		}
@@ -66,19 +70,19 @@ func reasonWords(r api.StaleReason, m api.Stale) string {
 	case "never-built":
 		return "has never been built; its source is at " + status.ShortCommit(m.Commit)
 	case "tree":
-		return fmt.Sprintf("is stale: its source moved from %s to %s (tree %s → %s)",
+		return fmt.Sprintf("its source moved from %s to %s (tree %s → %s)",
 			status.ShortCommit(m.Built), status.ShortCommit(m.Commit), status.ShortCommit(r.From), status.ShortCommit(r.To))
 	case "platform":
-		return fmt.Sprintf("is stale: it was built for %s and is wanted for %s", term.Clean(r.From), term.Clean(r.To))
+		return fmt.Sprintf("it was built for %s and is wanted for %s", term.Clean(r.From), term.Clean(r.To))
 	case "gone":
-		return fmt.Sprintf("is stale: build %s is gone from the registry", short(r.From))
+		return fmt.Sprintf("build %s is gone from the registry", short(r.From))
 	}
 	what := r.Module + "/" + r.Artifact
 	switch {
 	case r.From == "":
-		return fmt.Sprintf("is stale: it is built against %s now, and was not", what)
+		return fmt.Sprintf("it is built against %s now, and was not", what)
 	case r.To == "":
-		return fmt.Sprintf("is stale: it was built against %s, and is no more", what)
+		return fmt.Sprintf("it was built against %s, and is no more", what)
 	}
-	return fmt.Sprintf("is stale: %s, which it is built against, moved from %s to %s", what, short(r.From), short(r.To))
+	return fmt.Sprintf("%s, which it is built against, moved from %s to %s", what, short(r.From), short(r.To))
 }

@@ -133,19 +133,26 @@ func TestChangeIsWhatBecomesStale(t *testing.T) {
 	for _, name := range modules {
 		r.add(name, api.ModuleAddIn{Repository: "https://forge.test/" + name})
 	}
-	turn := 0
-	rapid.Check(t, func(t *rapid.T) {
-		turn++
-		commit := func(name, which string) string {
-			return strings.Repeat(name, 30) + which + strings.Repeat("0", 9)
-		}
-		var asks []string
+	type commitOf struct {
+		asks    []string // by module
+		changed int
+	}
+	draws := rapid.Custom(func(t *rapid.T) (c commitOf) {
 		for i, name := range modules {
 			says := name + ";"
 			for _, to := range modules[:i] {
 				says += rapid.SampledFrom([]string{"", " " + to, " " + to + "?"}).Draw(t, name+" asks for "+to)
 			}
-			asks = append(asks, says)
+			c.asks = append(c.asks, says)
+		}
+		c.changed = rapid.IntRange(0, len(modules)-1).Draw(t, "changed")
+		return c
+	})
+	for turn := range 25 { // each is dozens of writes to a real record
+		c := draws.Example(turn)
+		asks, changed := c.asks, c.changed
+		commit := func(name, which string) string {
+			return strings.Repeat(name, 30) + which + strings.Repeat("0", 7) + fmt.Sprintf("%02d", turn)
 		}
 		// What a module gives to others is made of its tree and of what it is compiled against.
 		var gives func(i int, tree string, changed int) string
@@ -162,10 +169,9 @@ func TestChangeIsWhatBecomesStale(t *testing.T) {
 			return text
 		}
 		for i, name := range modules {
-			r.coded(name, commit(name, "a")+string(rune('a'+turn%26))+string(rune('a'+turn/26)), asks[i])
+			r.coded(name, commit(name, "a"), asks[i])
 			r.library(name, gives(i, "", i))
 		}
-		changed := rapid.IntRange(0, len(modules)-1).Draw(t, "changed")
 		var base base
 		r.must(r.with(r.t.Context(), func(v *view) (err error) {
 			base, err = v.base(modules[changed])
@@ -176,7 +182,7 @@ func TestChangeIsWhatBecomesStale(t *testing.T) {
 		for _, one := range base.with(seen).Rebuilt {
 			want[one.Module] = true
 		}
-		r.coded(modules[changed], commit(modules[changed], "b")+string(rune('a'+turn%26))+string(rune('a'+turn/26)), asks[changed])
+		r.coded(modules[changed], commit(modules[changed], "b"), asks[changed])
 		got := map[string]bool{}
 		for i, name := range modules {
 			if _, stale := r.staleWords()[name]; stale {
@@ -187,7 +193,7 @@ func TestChangeIsWhatBecomesStale(t *testing.T) {
 		if d := cmp.Diff(want, got); d != "" {
 			t.Fatalf("%s of %q: %s", modules[changed], asks, d)
 		}
-	})
+	}
 }
 
 // FuzzRefsOf: whatever a person writes is refused, or is refs that git may be asked for.
