@@ -43,14 +43,32 @@ func Would(was, is *Builds, module string, tree bool) Change {
 			roots = append(roots, name)
 		}
 	}
-	for _, name := range is.Rebuilt(roots) {
-		r := Rebuild{Module: name, Moved: moved[name], Against: is.laidOf(name, gives), Problem: is.Laid(name).Problem}
+	names := is.Rebuilt(roots)
+	circles := is.circles(names)
+	for _, name := range names {
+		r := Rebuild{Module: name, Moved: moved[name], Against: is.laidOf(name, gives)}
+		if circles || is.coded[is.ids[name]].torn {
+			r.Problem = is.Laid(name).Problem
+		}
 		if r.Moved || len(r.Against) > 0 || r.Problem != "" {
 			gives[name] = gives[name] || is.compiledAgainst(name, r.Against)
 			c.Rebuilt = append(c.Rebuilt, r)
 		}
 	}
 	return c
+}
+
+// circles reports whether any of these may lead to a circle: one walk for all of
+// them, where there is none.
+func (b *Builds) circles(modules []string) bool {
+	var roots []int
+	for _, name := range modules {
+		id := b.ids[name]
+		roots = append(append(roots, id), b.coded[id].tests...)
+	}
+	w := &walk{builds: b, next: func(m int) []int { return b.coded[m].compile }}
+	w.from(roots)
+	return slices.ContainsFunc(w.parts, func(part []int) bool { return len(part) > 1 })
 }
 
 // alike reports whether the same is laid out, in whatever order.
