@@ -21,7 +21,8 @@ registry, or nothing was ever built; and what it waits for. They stand in the or
 in which they are built. What is waited for is not failure: the exit status is 0.`,
 		Example: `  mesh stale
   mesh stale -o json`,
-		Args: arguments(0, 0),
+		Args:              arguments(0, 0),
+		ValidArgsFunction: each(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			out, err := ask(c.Context(), s, api.Stales(), api.Nothing{})
 			if err != nil {
