@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -281,6 +282,7 @@ func (w *world) killMaker() {
 func (w *world) snapshot(n *node) {
 	n.snapshot = filepath.Join(w.dir, "snapshot-"+n.name)
 	w.copyTree(n.root, n.snapshot)
+	n.astray = maps.Clone(n.touched)
 }
 
 // restoreNode puts a node's whole disk back to what it was.
@@ -292,6 +294,7 @@ func (w *world) restoreNode(n *node) {
 	n.untouched()
 	w.copyTree(n.snapshot, n.root)
 	n.forgetDisk()
+	n.touched = maps.Clone(n.astray)
 	n.restored = true
 	n.foreign = map[string]string{}
 	n.observe()

@@ -46,6 +46,7 @@ type node struct {
 	restored bool                       // its disk is older than what the record knows of it
 	excused  int64                      // reports up to this were committed in another record
 	snapshot string
+	astray   map[string]bool // what somebody else had changed in it
 }
 
 func keyOf(name string) link.Key {
