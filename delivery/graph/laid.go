@@ -53,7 +53,7 @@ func (b *Builds) Laid(module string) Laid {
 		}
 	}
 	if laid.Problem = strings.Join(torn, "; "); laid.Problem == "" {
-		laid.Problem = b.problemOf(id, append(compiled.order, id))
+		laid.Problem = b.problemOf(id, compiled.parts)
 	}
 	return laid
 }
@@ -89,11 +89,9 @@ func (b *Builds) compiledIn(language string, id int, circular func(int) bool) ma
 }
 
 // problemOf is the circle that stands against the build of a module that these
-// are laid out for.
-func (b *Builds) problemOf(id int, laid []int) string {
-	w := &walk{builds: b, next: func(m int) []int { return b.coded[m].compile }}
-	w.from(laid)
-	for _, part := range w.parts {
+// parts are laid out for. A circle that it is in leads back to it through them.
+func (b *Builds) problemOf(id int, laid [][]int) string {
+	for _, part := range laid {
 		if len(part) < 2 {
 			continue
 		}
