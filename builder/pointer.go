@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"os"
 
+	"noxmesh/delivery/imports"
 	"noxmesh/internal/fault"
-	"noxmesh/internal/git"
 )
 
 // noPointers refuses a folder in which a file is a pointer of Git LFS: a build
@@ -23,7 +23,7 @@ func noPointers(dir *os.Root) error {
 		if err != nil {
 			return fault.Wrap(fault.Invalid, err, "look at %q", path)
 		}
-		if info.Size() >= git.PointerLimit {
+		if info.Size() >= imports.PointerLimit {
 			return nil
 		}
 		begins, err := beginning(dir, path)
@@ -36,7 +36,7 @@ func noPointers(dir *os.Root) error {
 
 // noPointer refuses one file, of which these are the bytes.
 func noPointer(path string, text []byte) error {
-	if len(text) >= git.PointerLimit || !git.Pointer(text) {
+	if len(text) >= imports.PointerLimit || !imports.Pointer(text) {
 		return nil
 	}
 	return fault.New(fault.Invalid, "%q is a pointer of Git LFS, and what it points to is not in the repository", path).
@@ -49,5 +49,5 @@ func beginning(dir *os.Root, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, git.PointerLimit-1))
+	return io.ReadAll(io.LimitReader(file, imports.PointerLimit-1))
 }

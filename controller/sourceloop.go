@@ -181,7 +181,8 @@ func moved(was, next source.Source) bool {
 // see is what the rim finds of a module's source; its only error is git.Later,
 // and then nothing is.
 func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) (source.Seen, error) {
-	wanted := git.Known{Commit: was.Known(), Wants: wants}
+	languages := spoken.Languages()
+	wanted := git.Known{Commit: was.Known(), Wants: func(path string, above bool) bool { return imports.Wants(languages, path, above) }}
 	read := imports.Key(c.cfg.Platform, m.Folder, "")
 	var known bool
 	if wanted.Code, known = strings.CutPrefix(was.Code.Key, read); !known && was.Known() == was.Commit {
@@ -201,7 +202,7 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 	case found.Manifest == nil:
 		seen.State, seen.Why = stateInPlace(found.Cause), found.Why
 		return seen, nil
-	case git.Pointer(found.Manifest):
+	case imports.Pointer(found.Manifest):
 		seen.State, seen.Why = source.BadManifest, "it is a pointer of Git LFS, and what it points to is not in the repository: commit the file itself"
 		return seen, nil
 	}
@@ -218,9 +219,6 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 	}
 	return seen, nil
 }
-
-// wants chooses the files that say what a module's code owns and asks for.
-func wants(path string, above bool) bool { return imports.Wants(spoken.Languages(), path, above) }
 
 // readCode is what a module's code says.
 func (c *Controller) readCode(folder string, files []git.File) map[string]imports.Found {

@@ -41,12 +41,16 @@ func CurrentBuild(f Facts) *artifact.Build {
 		return nil
 	}
 	now := ClosureNow(f)
-	return newest(f.Builds, func(b artifact.Build) bool { return !b.Gone && artifact.Current(artifact.Of(b), now) })
+	return newest(f.Builds, func(b artifact.Build) bool { return isCurrent(b, now) })
 }
 
 // IsCurrent reports whether a build is what would be made now, and is there.
 func IsCurrent(f Facts, b artifact.Build) bool {
-	return len(f.Inputs.Lacks) == 0 && !b.Gone && artifact.Current(artifact.Of(b), ClosureNow(f))
+	return len(f.Inputs.Lacks) == 0 && isCurrent(b, ClosureNow(f))
+}
+
+func isCurrent(b artifact.Build, now artifact.Closure) bool {
+	return !b.Gone && artifact.Current(artifact.Of(b), now)
 }
 
 // NewestBuild is the newest build of the module, current or not, or nil.

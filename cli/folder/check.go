@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"noxmesh/delivery/imports"
 	"noxmesh/document"
 	"noxmesh/internal/fault"
 	"noxmesh/manifest"
@@ -156,18 +157,15 @@ func badFile(root *os.Root, name string) (what, want string) {
 	return "", ""
 }
 
-// pointer is how a file begins in the place of which git LFS keeps another.
-const pointer = "version https://git-lfs.github.com/spec/"
-
 func isPointer(root *os.Root, name string) bool {
 	f, err := root.Open(filepath.FromSlash(name))
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	b := make([]byte, len(pointer))
+	b := make([]byte, imports.PointerLimit)
 	n, _ := f.Read(b) // too short to be one
-	return string(b[:n]) == pointer
+	return imports.Pointer(b[:n])
 }
 
 func badFolder(root *os.Root, name string) (what, want string) {

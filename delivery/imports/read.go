@@ -1,7 +1,6 @@
 package imports
 
 import (
-	"bytes"
 	"fmt"
 	slashpath "path"
 	"strings"
@@ -28,9 +27,6 @@ const FileLimit = 4 << 20
 
 // manifestName is the file that makes a folder another module's.
 const manifestName = "module.json"
-
-// lfsPointer is how a file begins that Git LFS keeps elsewhere.
-const lfsPointer = "version https://git-lfs.github.com/spec/"
 
 // Wants reports whether any of the languages, or Read itself, wants a file.
 func Wants(languages []Language, file string, above bool) bool {
@@ -152,7 +148,7 @@ func unreadable(path string, text []byte) string {
 	switch {
 	case len(text) > FileLimit:
 		return fmt.Sprintf("it has more than %d MiB, and is not read", FileLimit>>20)
-	case bytes.HasPrefix(text, []byte(lfsPointer)):
+	case Pointer(text):
 		return "it is a pointer of Git LFS, and what it points to is not in the repository: commit the file itself"
 	case !utf8.ValidString(path):
 		return "its name is not UTF-8"
