@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -132,8 +133,17 @@ func readHook(in *HookIn, r *http.Request) {
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, int64(inLimits.Bytes)+1))
 	if err == nil && len(body) <= inLimits.Bytes {
-		in.Body, in.Signature, in.Token = body, signature, token
+		in.Body, in.Signature, in.Token, in.From = body, signature, token, hostOf(r.RemoteAddr)
 	}
+}
+
+// hostOf is an address without its port, which is another at each connection.
+func hostOf(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return host
 }
 
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -224,6 +224,9 @@ func TestASignedHookIsRead(t *testing.T) {
 	if string(got.Body) != "{}" || got.Token != "secret" {
 		t.Errorf("a token: %+v", got)
 	}
+	if got.From != "192.0.2.1" { // of httptest
+		t.Errorf("from %q", got.From)
+	}
 	var endless countedBody
 	call("X-Gitea-Signature", "ab", &endless)
 	if got.Body != nil || endless.read.Load() > 4<<20 {

@@ -316,6 +316,7 @@ type HookIn struct {
 	Body      []byte `json:"-"` // empty where nothing is signed, or where it is too big
 	Signature string `json:"-"` // the hexadecimal HMAC-SHA256 of Body
 	Token     string `json:"-"` // the secret itself, as GitLab sends it
+	From      string `json:"-"` // the address that it came from, as the connection says it
 }
 
 // HookOut is what to give to a forge.

@@ -69,11 +69,12 @@ func mixed() status.Status {
 		At: noon,
 		Modules: []status.Module{
 			{
-				Module: "site", Source: source, Built: built, Declared: 3, Applied: 1, Outstanding: 1, Failed: 1, Assigned: 3,
+				Module: "site", Source: source, Built: built, Declared: 4, Applied: 1, Outstanding: 2, Failed: 1, Assigned: 4,
 				Nodes: []status.On{
 					{Name: "alpha", Commit: commit, Standing: inventory.Applied, At: ago(time.Minute), LastSeen: ago(time.Second)},
 					{Name: long, Commit: commit, Standing: inventory.Failed, Why: "site/conf: " + sayings},
 					{Name: "gamma", Commit: commit, Standing: inventory.Outstanding, LastSeen: ago(3 * time.Hour)},
+					{Name: "theta", Commit: commit, Standing: inventory.Outstanding, LastSeen: ago(time.Second), Finding: "two machines say that they are it: let the right one join anew"},
 				},
 			},
 			{

@@ -116,7 +116,7 @@ func (s *shell) showStatus(st status.Status, one bool) {
 	for _, m := range st.Modules {
 		s.line("%s %s", s.out.Paint(term.Strong, m.Module), s.lineColour(m))
 		s.showWaiting(m, st.At)
-		if one || m.Failed > 0 || m.Outstanding > 0 {
+		if one || m.Failed > 0 || m.Outstanding > 0 || slices.ContainsFunc(m.Nodes, quarantined) {
 			s.showOn(m, st.At, one)
 		}
 	}
@@ -174,8 +174,13 @@ func troubleWord(t status.Trouble, now time.Time) string {
 	return fmt.Sprintf("%s, %d in a row, for %s", word, t.Count, term.Span(now.Sub(t.Since)))
 }
 
+func quarantined(on status.On) bool { return on.Finding != "" }
+
 func (s *shell) showOn(m status.Module, now time.Time, all bool) {
 	for _, on := range m.Nodes {
+		if quarantined(on) {
+			s.words("  "+on.Name+": "+s.out.Paint(term.Bad, "quarantined")+": ", on.Finding)
+		}
 		switch {
 		case on.Commit == "":
 			if all {

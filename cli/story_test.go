@@ -3,11 +3,17 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -24,6 +30,7 @@ import (
 	"noxmesh/builder"
 	"noxmesh/controller"
 	"noxmesh/host"
+	"noxmesh/internal/git/gitserve"
 	"noxmesh/internal/term"
 )
 
@@ -95,6 +102,7 @@ func TestStories(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"commit": commitAll, "exits": exits, "until": until, "json": oneJSON, "gone": gone, "setenv": setenv, "occupy": occupy,
+			"forge": forge, "webhook": webhook,
 		},
 	})
 }
@@ -214,5 +222,46 @@ func occupy(ts *testscript.TestScript, _ bool, args []string) {
 		l, err := net.Listen("tcp", net.JoinHostPort(loopback, port))
 		ts.Check(err)
 		ts.Defer(func() { l.Close() })
+	}
+}
+
+// forge serves the repositories of a folder until the story ends, and sets a
+// variable to its address. While the last file is there, it wants to be left alone.
+func forge(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: forge NAME FOLDER FILE")
+	}
+	serves, busy := gitserve.Handler(ts.MkAbs(args[1])), ts.MkAbs(args[2])
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := os.Stat(busy); err == nil {
+			w.Header().Set("Retry-After", "600")
+			http.Error(w, "slow down", http.StatusTooManyRequests)
+			return
+		}
+		serves.ServeHTTP(w, r)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv(args[0], server.URL)
+}
+
+// webhook calls for a module as a forge does that signs with this secret.
+func webhook(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: webhook URL SECRET")
+	}
+	body := `{"ref":"refs/heads/main","commits":[]}`
+	mac := hmac.New(sha256.New, []byte(args[1]))
+	mac.Write([]byte(body))
+	ctx, cancel := context.WithTimeout(context.Background(), stepLimit)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, args[0], strings.NewReader(body))
+	ts.Check(err)
+	r.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // the mesh's own, and what is sent is no secret
+	resp, err := client.Do(r)
+	ts.Check(err)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		ts.Fatalf("a webhook is answered with %s", resp.Status)
 	}
 }

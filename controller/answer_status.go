@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -122,10 +123,24 @@ func (c *Controller) moduleStatus(v *view, m deliverystore.ModuleRow, all status
 		}
 	}
 	out := status.OfModule(f, now)
+	out.Source.Notices = append(out.Source.Notices, c.around(m, now)...)
 	for i, on := range out.Nodes {
 		if n := v.nodes[on.Node]; planted.Is("applied said from accepted") && on.Commit != "" && n.Accepted == n.Wanted {
 			out.Nodes[i].Standing = inventory.Applied
 		}
+	}
+	return out
+}
+
+// around is what this process knows of a module's forge, and the record does not:
+// that it has asked to be left alone, and that somebody signs its webhooks wrong.
+func (c *Controller) around(m deliverystore.ModuleRow, now time.Time) (out []status.Notice) {
+	if h, is := c.git.Held(m.Repository, now); is {
+		out = append(out, status.Notice{Kind: "forge-held", Since: h.Since, Says: fmt.Sprintf(
+			"forge %s asks to be left alone until %s: no source there is looked at before", h.Host, h.Until.UTC().Format(time.RFC3339))})
+	}
+	if n, is := c.hooks.forged(m.Name); is {
+		out = append(out, n)
 	}
 	return out
 }

@@ -5,12 +5,15 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
 	"noxmesh/api"
 	"noxmesh/delivery/source"
 	"noxmesh/internal/clock"
+	"noxmesh/status"
 )
 
 // hookGap is between two looks at one repository that hooks ask for: whoever can
@@ -25,11 +28,54 @@ type hooks struct {
 	began   map[string]time.Time // by repository: when the last look at it began
 	waiting map[string]bool      // by repository: a look that hooks asked for is to begin
 	said    map[string][]source.Push
-	tries   map[string]int // by module: looks since the forge is behind its webhook
+	tries   map[string]int     // by module: looks since the forge is behind its webhook
+	wrong   map[string]forgery // by module: hooks whose signature was wrong, since the last that was right
 }
 
 func newHooks() *hooks {
-	return &hooks{of: map[string]string{}, began: map[string]time.Time{}, waiting: map[string]bool{}, said: map[string][]source.Push{}, tries: map[string]int{}}
+	return &hooks{of: map[string]string{}, began: map[string]time.Time{}, waiting: map[string]bool{}, said: map[string][]source.Push{}, tries: map[string]int{}, wrong: map[string]forgery{}}
+}
+
+// forgery is the hooks for one module whose signature was wrong: one entry, however many come.
+type forgery struct {
+	from        string // of the last
+	first, last time.Time
+	count       int64
+}
+
+// signed keeps whether a hook for a module that is known was signed right. One
+// that was ends what is said of those that were not.
+func (h *hooks) signed(module, from string, right bool, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, known := h.of[module]; !known || right {
+		delete(h.wrong, module)
+		return
+	}
+	f := h.wrong[module]
+	if f.count == 0 {
+		f.first = now
+	}
+	f.from, f.last = from, now
+	f.count++
+	h.wrong[module] = f
+}
+
+// forged is what there is to say of hooks that were signed wrong, if there is anything.
+func (h *hooks) forged(module string) (status.Notice, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := h.wrong[module]
+	if f.count == 0 {
+		return status.Notice{}, false
+	}
+	times := "once"
+	if f.count > 1 {
+		times = strconv.FormatInt(f.count, 10) + " times, the last"
+	}
+	return status.Notice{Kind: "wrong-signature", Since: f.first, Says: fmt.Sprintf(
+		"a webhook with a wrong signature came %s at %s from %s; if that is its forge, give it the secret that mesh module hook %s shows",
+		times, f.last.UTC().Format(time.RFC3339), f.from, module)}, true
 }
 
 // looking notes that a look at a module begins, and which repository that is.
@@ -46,6 +92,7 @@ func (h *hooks) forget(module string) {
 	delete(h.of, module)
 	delete(h.said, module)
 	delete(h.tries, module)
+	delete(h.wrong, module)
 }
 
 // mostSaid is how many pushes of one module are kept until the next look.
@@ -127,7 +174,11 @@ func (h *hooks) patience(module string, behind bool) time.Duration {
 // whether what they signed was signed right. However many come, one look
 // begins, and one more after it for those that came meanwhile.
 func (c *Controller) answerHook(_ context.Context, _ api.Who, in api.HookIn) (api.Nothing, error) {
-	if c.signed(in) {
+	right := c.signed(in)
+	if in.Signature != "" || in.Token != "" {
+		c.hooks.signed(in.Module, in.From, right, clock.Now())
+	}
+	if right {
 		if p, ok := source.ParsePush(in.Body); ok {
 			c.hooks.hear(in.Module, p)
 		}

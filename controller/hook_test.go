@@ -43,6 +43,8 @@ func (f *slowForge) Descends(context.Context, git.Place, string, string) (git.De
 	return git.Forward, nil
 }
 
+func (f *slowForge) Held(string, time.Time) (git.Held, bool) { return git.Held{}, false }
+
 func (f *slowForge) gives(commit string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -226,15 +228,56 @@ func TestHooksThatSayNothing(t *testing.T) {
 			if got := f.seen(); len(got) < 2 {
 				t.Errorf("%s: %v", name, got)
 			}
-			if s := r.source("site"); notices(s) != "" || s.Commit != commits.a {
+			if s := r.source("site"); strings.Contains(notices(s), "the forge is behind") || s.Commit != commits.a {
 				t.Errorf("%s: %+v", name, s)
 			}
 		}
 		r.hook(api.HookIn{Module: "site", Body: good.Body, Token: r.hookSecret("site")})
 		time.Sleep(hookGap)
 		f.seen()
-		if s := r.source("site"); notices(s) == "" {
+		if s := r.source("site"); !strings.Contains(notices(s), "the forge is behind") {
 			t.Errorf("a right token: %+v", s)
+		}
+	})
+}
+
+// A hook whose signature is wrong still means "look now", and is said of the
+// module that it names: from where, when, how many; until one is signed right.
+func TestHooksThatAreSignedWrongAreSaid(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := hooked(t)
+		good := r.pushed(commits.a, commits.b)
+		began := time.Now()
+		for n := range 1000 {
+			for _, module := range []string{"site", "nobody"} {
+				r.hook(api.HookIn{Module: module, Body: good.Body, Signature: "00", From: fmt.Sprintf("10.0.0.%d", n%256)})
+			}
+			r.hook(api.HookIn{Module: "board", From: "10.0.0.1"}) // nobody signed it
+			time.Sleep(time.Second)
+		}
+		last := began.Add(999 * time.Second).UTC().Format(time.RFC3339)
+		want := "a webhook with a wrong signature came 1000 times, the last at " + last + " from 10.0.0.231; if that is its forge, give it the secret that mesh module hook site shows"
+		if s := r.source("site"); notices(s) != want || !s.Notices[0].Since.Equal(began) || s.State != "read" {
+			t.Errorf("%+v, want %q since %s", s.Notices, want, began)
+		}
+		if s := r.source("board"); notices(s) != "" {
+			t.Errorf("one that nobody signed: %+v", s.Notices)
+		}
+		if len(r.hooks.wrong) != 1 {
+			t.Errorf("%d modules are kept", len(r.hooks.wrong))
+		}
+		r.hook(api.HookIn{Module: "site", Body: []byte("x"), Token: r.hookSecret("site"), From: "10.0.0.1"})
+		if s := r.source("site"); notices(s) != "" {
+			t.Errorf("after one that was signed right: %+v", s.Notices)
+		}
+		r.hook(api.HookIn{Module: "site", Body: good.Body, Token: "guess", From: "10.0.0.1"})
+		if s := r.source("site"); !strings.Contains(notices(s), "came once at ") {
+			t.Errorf("%+v", s.Notices)
+		}
+		r.hooks.forget("site")
+		if len(r.hooks.wrong) != 0 {
+			t.Error("a module that is gone is kept")
 		}
 	})
 }

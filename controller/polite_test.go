@@ -3,6 +3,7 @@ package controller
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -51,5 +52,16 @@ func TestAForgeThatWantsToBeLeftAlone(t *testing.T) {
 	}
 	if s := r.source("board"); s.State != "read" {
 		t.Errorf("%+v", s)
+	}
+	host := strings.TrimPrefix(proxy.URL, "http://")
+	for _, name := range []string{"site", "board"} {
+		s := r.source(name)
+		if !strings.HasPrefix(notices(s), "forge "+host+" asks to be left alone until 20") || len(s.Notices) != 1 || s.Notices[0].Since.IsZero() {
+			t.Errorf("%s: %+v", name, s.Notices)
+		}
+	}
+	r.add("elsewhere", api.ModuleAddIn{Repository: r.address("site")})
+	if s := r.source("elsewhere"); notices(s) != "" {
+		t.Errorf("a module of another forge: %+v", s.Notices)
 	}
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"noxmesh/document"
 	"noxmesh/internal/bus"
@@ -31,6 +32,9 @@ type Forge interface {
 	// Descends finds how a commit stands to the one that stood in its place
 	// before. Called as Look is; what it finds is shown, and decides nothing.
 	Descends(ctx context.Context, p git.Place, commit, from string) (git.Descent, error)
+	// Held reports whether the forge of this address has asked to be left alone and
+	// is at this time, when Look is git.Later. Called whenever somebody asks for a status.
+	Held(url string, now time.Time) (git.Held, bool)
 }
 
 // Bus is the mesh's own connection to the broker.

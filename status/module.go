@@ -88,7 +88,7 @@ func (m *Module) count(f ModuleFacts, line *artifact.Build) {
 	for _, id := range nodesOf(f) {
 		m.Assigned++
 		n := f.Nodes[id]
-		on := On{Node: id, Name: n.Name, LastSeen: n.LastSeen}
+		on := On{Node: id, Name: n.Name, LastSeen: n.LastSeen, Finding: cmp.Or(n.Twins, n.Finding)}
 		if declared := builds[f.Delivery.Declared[id]]; declared != nil {
 			on = onNode(on, n, *declared, f.AppliedAt[id])
 			if declared.Content == line.Content {

@@ -295,3 +295,28 @@ func TestASourceNobodyHasLookedAtSaysSo(t *testing.T) {
 		t.Errorf("it says %q since %s", m.Source.Why, m.Source.Since)
 	}
 }
+
+// A node's quarantine is said where a person looks for the module that waits on
+// it, whatever the node has applied before.
+func TestAQuarantinedNodeIsSaidOfItsModules(t *testing.T) {
+	t.Parallel()
+	f := facts(builds(made("3f1c2ab/t=x", 5)), on("n1 3f1c2ab/t applied", "n2 3f1c2ab/t", "n3 3f1c2ab/t applied", "n4 3f1c2ab/t applied"))
+	twins, astray := "two machines say that they are it", "has accepted 7/43, which this record never issued"
+	for id, say := range map[string]func(*inventory.Node){
+		"n1": func(n *inventory.Node) { n.Twins = twins },
+		"n2": func(n *inventory.Node) { n.Finding = astray },
+		"n3": func(n *inventory.Node) { n.Twins, n.Finding = twins, astray },
+	} {
+		n := f.Nodes[id]
+		say(&n)
+		f.Nodes[id] = n
+	}
+	var got []string
+	for _, on := range status.OfModule(f, time.Now()).Nodes {
+		got = append(got, on.Name+" "+string(on.Standing)+" "+on.Finding)
+	}
+	want := []string{"name-n1 applied " + twins, "name-n2 outstanding " + astray, "name-n3 applied " + twins, "name-n4 applied "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -92,6 +92,7 @@ type On struct {
 	At       time.Time          `json:"at,omitzero"`        // when it was first reported as applied
 	LastSeen time.Time          `json:"last_seen,omitzero"` // of the node
 	Why      string             `json:"why,omitempty"`      // failed: which resource, and what it said
+	Finding  string             `json:"finding,omitempty"`  // the node is quarantined: why nothing more is declared to it
 }
 
 // Node is one node's standing.

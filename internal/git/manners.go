@@ -31,6 +31,7 @@ type manners struct {
 type forgeHost struct {
 	under int           // looks under way
 	took  time.Duration // the last one
+	since time.Time     // when it asked to be left alone
 	until time.Time     // nobody asks before
 	next  time.Time     // when the last of those who were sent away comes again
 }
@@ -92,13 +93,38 @@ func (m *manners) leave(host string, began, now time.Time) {
 	h.took = now.Sub(began)
 }
 
-// hold is a forge that wants to be left alone.
-func (m *manners) hold(host string, until time.Time) {
+// hold is a forge that wants, from now on, to be left alone for so long.
+func (m *manners) hold(host string, alone time.Duration, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if h := m.host(host); until.After(h.until) {
-		h.until = until
+	h, until := m.host(host), now.Add(alone)
+	if !until.After(h.until) {
+		return
 	}
+	if !now.Before(h.until) {
+		h.since = now
+	}
+	h.until = until
+}
+
+// Held is a forge that has asked to be left alone, and is until then.
+type Held struct {
+	Host         string
+	Since, Until time.Time
+}
+
+// Held reports whether the forge of this address has asked to be left alone, and
+// is at this time: whoever looks at any repository of it before its end gets Later.
+func (g *Git) Held(url string, now time.Time) (Held, bool) {
+	m := &g.manners
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	host := hostOf(url)
+	h := m.hosts[host]
+	if host == "" || h == nil || !now.Before(h.until) {
+		return Held{}, false
+	}
+	return Held{host, h.since, h.until}, true
 }
 
 // host is what is known of one. Call with mu held.

@@ -34,18 +34,25 @@ func TestRetryAfter(t *testing.T) {
 func TestManners(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		m := &manners{most: perHost, hosts: map[string]*forgeHost{}}
+		g := &Git{manners: manners{most: perHost, hosts: map[string]*forgeHost{}}}
+		m := &g.manners
 		now := time.Unix(1e9, 0)
 		under, until := map[string][]time.Time{}, map[string]time.Time{}
-		took := map[string]time.Duration{}
+		took, since := map[string]time.Duration{}, map[string]time.Time{}
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
 			now = now.Add(time.Duration(rapid.IntRange(0, 3000).Draw(t, "ms")) * time.Millisecond)
 			host := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "host")
+			if h, is := g.Held("https://"+host+"/x/y.git", now); is != now.Before(until[host]) || is && h != (Held{host, since[host], until[host]}) {
+				t.Fatalf("%s is held: %+v %v, want from %s until %s, at %s", host, h, is, since[host], until[host], now)
+			}
 			switch rapid.IntRange(0, 4).Draw(t, "what") {
 			case 0:
-				at := now.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "hold")) * time.Second)
-				m.hold(host, at)
-				if at.After(until[host]) {
+				alone := time.Duration(rapid.IntRange(0, 60).Draw(t, "hold")) * time.Second
+				m.hold(host, alone, now)
+				if at := now.Add(alone); at.After(until[host]) {
+					if !now.Before(until[host]) {
+						since[host] = now
+					}
 					until[host] = at
 				}
 			case 1:

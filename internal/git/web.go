@@ -28,7 +28,7 @@ type web struct {
 	allow  Allow
 	caFile string
 	limit  time.Duration
-	held   func(host string, until time.Time) // a forge wants to be left alone
+	held   func(host string, alone time.Duration, now time.Time) // a forge wants to be left alone
 
 	mu     sync.Mutex // guards what follows
 	trip   *http.Transport
@@ -55,7 +55,7 @@ const (
 	maxRedirects = 5
 )
 
-func newWeb(cfg Config, held func(string, time.Time)) *web {
+func newWeb(cfg Config, held func(string, time.Duration, time.Time)) *web {
 	return &web{
 		allow: cfg.Allow, caFile: cfg.CAFile, limit: min(cfg.Limit, asking), held: held,
 		spoken: map[string]advertised{}, until: map[string]time.Time{},
@@ -317,7 +317,7 @@ func (w *web) worded(ctx context.Context, address string, err error) error {
 		m = said{kind: fault.Unavailable}
 	}
 	if s.retry > 0 {
-		w.held(hostOf(address), clock.Now().Add(s.retry))
+		w.held(hostOf(address), s.retry, clock.Now())
 		m.hint = "it wants to be left alone for " + s.retry.String()
 	}
 	e := fault.New(m.kind, "%s", lastLines([]byte(text)))

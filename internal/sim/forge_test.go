@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
@@ -120,6 +121,9 @@ func (e eyes) Look(ctx context.Context, p git.Place, known git.Known) (git.Found
 	}
 	return found, nil
 }
+
+// Held is git's: this forge never wants to be left alone.
+func (e eyes) Held(string, time.Time) (git.Held, bool) { return git.Held{}, false }
 
 // Descends is git's.
 func (e eyes) Descends(ctx context.Context, p git.Place, to, from string) (git.Descent, error) {
