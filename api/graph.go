@@ -82,7 +82,7 @@ type WhyNode struct {
 // ChangeIn asks what a commit of a module would change.
 type ChangeIn struct {
 	Module string `json:"-" path:"module"`
-	Rev    string `json:"-" query:"rev"` // a branch, a tag or a whole commit
+	Rev    string `json:"-" query:"rev"` // a branch, a tag or a commit, of which seven digits are enough
 }
 
 // ChangeOut is what a commit would change. Nothing of it is recorded.

@@ -20,7 +20,7 @@ func cutRev(text string) (module, rev string, err error) {
 	case !mesh.ValidModuleName(module):
 		return "", "", fault.New(fault.Invalid, "%q begins with no module's name", text).With("mesh plan --commit MODULE@REV, as site@main")
 	case !at || rev == "":
-		return "", "", fault.New(fault.Invalid, "which commit of %q?", module).With("mesh plan --commit %s@REV; REV is a branch, a tag or a whole commit", module)
+		return "", "", fault.New(fault.Invalid, "which commit of %q?", module).With("mesh plan --commit %s@REV; REV is a branch, a tag or a commit", module)
 	}
 	return module, rev, nil
 }

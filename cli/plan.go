@@ -52,7 +52,7 @@ api_ChangeOut.`,
 			return nil
 		},
 	})
-	c.Flags().StringVar(&commit, "commit", "", "what this commit would change: `MODULE@REV`, with a branch, a tag or a whole commit")
+	c.Flags().StringVar(&commit, "commit", "", "what this commit would change: `MODULE@REV`, with a branch, a tag or a commit, whole or its first digits, seven at least")
 	s.completes(c, "commit", oneOf())
 	return c
 }

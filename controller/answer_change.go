@@ -117,25 +117,21 @@ func (b base) with(seen source.Seen) graph.Change {
 // seeRev is the first of these refs that is there, read as a look would read it.
 // It waits for nobody's turn and is counted nowhere.
 func (c *Controller) seeRev(ctx context.Context, m mesh.Module, rev string, refs []string) (source.Seen, error) {
-	var seen source.Seen
-	for _, ref := range refs {
-		m.Ref = ref
-		var err error
-		if seen, err = c.seeSoon(ctx, m); err != nil {
-			return seen, fault.Add(err, "look at %s of %q", rev, m.Name)
-		}
-		if seen.State != source.NoRef {
-			break
-		}
-	}
 	what := fmt.Sprintf("look at %s of %q", rev, m.Name)
+	seen, err := c.seeFirst(ctx, m, refs)
+	if err == nil && seen.State == source.NoRef && begins(rev) {
+		seen, err = c.seeShort(ctx, m, strings.ToLower(rev))
+	}
+	if err != nil {
+		return seen, fault.Add(err, "%s", what)
+	}
 	switch seen.State {
 	case source.Read:
 		return seen, nil
 	case source.NoRef:
 		e := fault.New(fault.NotFound, "%s: there is no such branch or tag in %q", what, m.Repository)
 		if hexadecimal(rev) {
-			return seen, e.With("a commit is named whole: git rev-parse %s says it", rev)
+			return seen, e.With("of a commit at least %d digits are wanted: git rev-parse %s says them", git.ShortLimit, rev)
 		}
 		return seen, e.With("git ls-remote %s lists those that are there; is it pushed?", m.Repository)
 	case source.NoCommit:
@@ -146,6 +142,31 @@ func (c *Controller) seeRev(ctx context.Context, m mesh.Module, rev string, refs
 	}
 	return seen, fault.New(fault.Conflict, "%s: at commit %s %s: %s", what, seen.Commit[:min(7, len(seen.Commit))], seen.State, seen.Why).
 		With("the mesh would go on with the commit before, and status would say this")
+}
+
+// seeFirst is the first of these refs that is there.
+func (c *Controller) seeFirst(ctx context.Context, m mesh.Module, refs []string) (seen source.Seen, err error) {
+	for _, ref := range refs {
+		m.Ref = ref
+		if seen, err = c.seeSoon(ctx, m); err != nil || seen.State != source.NoRef {
+			break
+		}
+	}
+	return seen, err
+}
+
+// seeShort is the one commit whose id begins so.
+func (c *Controller) seeShort(ctx context.Context, m mesh.Module, short string) (source.Seen, error) {
+	commit, err := c.git.Whole(ctx, m.Repository, short)
+	switch {
+	case errors.Is(err, git.NoCommit):
+		return source.Seen{}, fault.New(fault.NotFound, "there is no branch or tag with that name in %q, and no commit of one that begins so", m.Repository).
+			With("git log --all shows the commits, git ls-remote %s the branches and tags; is it pushed?", m.Repository)
+	case err != nil:
+		return source.Seen{}, err
+	}
+	m.Ref = commit
+	return c.seeSoon(ctx, m)
 }
 
 // patience is how long a person's question waits for a forge that has enough to do.
@@ -169,8 +190,11 @@ func (c *Controller) seeSoon(ctx context.Context, m mesh.Module) (source.Seen, e
 }
 
 func hexadecimal(s string) bool {
-	return len(s) >= 4 && strings.Trim(s, "0123456789abcdef") == ""
+	return len(s) >= 4 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
 }
+
+// begins reports whether somebody may mean the commit whose id begins so.
+func begins(s string) bool { return len(s) >= git.ShortLimit && hexadecimal(s) }
 
 func edgesIn(edges []graph.Edge) []api.Edge {
 	return append([]api.Edge{}, buildEdges(edges)...)

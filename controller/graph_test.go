@@ -99,7 +99,7 @@ func TestChangeRecordsNothing(t *testing.T) {
 	r.git("core", "tag", "-a", "v2", "-m", "v2")
 	r.git("core", "checkout", "-q", branch)
 	before := r.source("core")
-	for _, rev := range []string{"feature/x", "v2", "refs/tags/v2", "refs/heads/feature/x", "heads/feature/x", second} {
+	for _, rev := range []string{"feature/x", "v2", "refs/tags/v2", "refs/heads/feature/x", "heads/feature/x", second, second[:7], second[:12], strings.ToUpper(second[:9])} {
 		out, err := r.answerChange(t.Context(), api.Who{}, api.ChangeIn{Module: "core", Rev: rev})
 		r.must(err)
 		if out.Commit != second || out.Now != first || out.Same || len(out.Rebuilt) != 2 || out.Rebuilt[0].Module != "core" || out.Rebuilt[1].Module != "app" {
@@ -114,7 +114,7 @@ func TestChangeRecordsNothing(t *testing.T) {
 	if !out.Same || len(out.Rebuilt) != 0 {
 		t.Errorf("%+v", out)
 	}
-	for rev, kind := range map[string]fault.Kind{"no such": fault.Invalid, "": fault.Invalid, "gone": fault.NotFound, strings.Repeat("1", 40): fault.NotFound} {
+	for rev, kind := range map[string]fault.Kind{"no such": fault.Invalid, "": fault.Invalid, "gone": fault.NotFound, strings.Repeat("1", 40): fault.NotFound, "1111111": fault.NotFound, second[:6]: fault.NotFound, second[:7] + "~1": fault.Invalid} {
 		if _, err := r.answerChange(t.Context(), api.Who{}, api.ChangeIn{Module: "core", Rev: rev}); fault.KindOf(err) != kind {
 			t.Errorf("%q: %v", rev, err)
 		}

@@ -45,6 +45,8 @@ func (f *slowForge) Descends(context.Context, git.Place, string, string) (git.De
 
 func (f *slowForge) Held(string, time.Time) (git.Held, bool) { return git.Held{}, false }
 
+func (f *slowForge) Whole(context.Context, string, string) (string, error) { return f.commit, nil }
+
 func (f *slowForge) gives(commit string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

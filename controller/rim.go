@@ -35,6 +35,9 @@ type Forge interface {
 	// Held reports whether the forge of this address has asked to be left alone and
 	// is at this time, when Look is git.Later. Called whenever somebody asks for a status.
 	Held(url string, now time.Time) (git.Held, bool)
+	// Whole finds the one commit whose id begins with short. Called for somebody
+	// who waits, as Look is.
+	Whole(ctx context.Context, url, short string) (string, error)
 }
 
 // Bus is the mesh's own connection to the broker.

@@ -125,6 +125,9 @@ func (e eyes) Look(ctx context.Context, p git.Place, known git.Known) (git.Found
 // Held is git's: this forge never wants to be left alone.
 func (e eyes) Held(string, time.Time) (git.Held, bool) { return git.Held{}, false }
 
+// Whole is git's; nobody asks for it here.
+func (eyes) Whole(context.Context, string, string) (string, error) { return "", git.NoCommit }
+
 // Descends is git's.
 func (e eyes) Descends(ctx context.Context, p git.Place, to, from string) (git.Descent, error) {
 	if err := e.p.turn(ctx, "asks for the history of "+p.URL); err != nil {
