@@ -121,7 +121,7 @@ func (v *view) needEdges(needs []graph.Need) []api.Edge {
 		for _, to := range n.To {
 			all = append(all, api.Edge{
 				From: n.From, To: to, Kind: presenceEdge, OneOf: n.Why != "" && len(n.To) > 1,
-				For: []api.For{{Name: n.Name, File: v.manifestOf(n.From)}},
+				For: []api.For{{Name: n.Name, File: v.manifestOf(n.From), Line: v.source(n.From).Lines.Requires[n.Name]}},
 			})
 		}
 	}
@@ -131,14 +131,15 @@ func (v *view) needEdges(needs []graph.Need) []api.Edge {
 // instanceEdges is the edges of what a module has made for it.
 func (v *view) instanceEdges(name string, grants map[string][]string) []api.Edge {
 	var all []api.Edge
-	instances := v.source(name).Manifest.Instances
+	is := v.source(name)
+	instances := is.Manifest.Instances
 	for _, as := range slices.Sorted(maps.Keys(instances)) {
 		by := grants[instances[as].Of]
 		for _, to := range by {
 			if to != name {
 				all = append(all, api.Edge{
 					From: name, To: to, Kind: instanceEdge, OneOf: len(by) > 1,
-					For: []api.For{{Name: instances[as].Of, File: v.manifestOf(name)}},
+					For: []api.For{{Name: instances[as].Of, File: v.manifestOf(name), Line: is.Lines.Instances[as]}},
 				})
 			}
 		}

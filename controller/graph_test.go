@@ -83,6 +83,39 @@ func TestStaleIsWhatWouldBeBuilt(t *testing.T) {
 	}
 }
 
+// What is required, and what is to be made, is shown where it is said.
+func TestWhySaysTheLine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("app", map[string]string{"parts/app/module.json": "{\n  \"module\": \"app\",\n  \"requires\": [\n    \"light\"\n  ],\n  \"instances\": {\n    \"db\": {\"of\": \"postgres-database\"}\n  }\n}\n"})
+	r.commit("lamp", map[string]string{"module.json": `{"module": "lamp", "provides": ["light"]}`})
+	r.commit("base", map[string]string{"module.json": `{"module": "base", "grants": {"postgres-database": {"gives": ["url"]}}}`})
+	r.add("app", api.ModuleAddIn{Repository: r.address("app"), Folder: "parts/app"})
+	for _, name := range []string{"lamp", "base"} {
+		r.add(name, api.ModuleAddIn{Repository: r.address(name)})
+	}
+	for _, name := range []string{"app", "lamp", "base"} {
+		r.step(name)
+	}
+	for to, want := range map[string]api.For{
+		"lamp": {Name: "light", File: "parts/app/module.json", Line: 4},
+		"base": {Name: "postgres-database", File: "parts/app/module.json", Line: 7},
+	} {
+		out, err := r.answerWhy(t.Context(), api.Who{}, api.WhyIn{What: "app", Module: to})
+		r.must(err)
+		if len(out.Modules.Direct) != 1 || len(out.Modules.Direct[0].For) != 1 || out.Modules.Direct[0].For[0] != want {
+			t.Errorf("why app %s: %+v", to, out.Modules)
+		}
+	}
+	r.commit("app", map[string]string{"parts/app/module.json": "\n{\"module\": \"app\", \"requires\":\n[\"light\"]}\n"})
+	r.step("app")
+	out, err := r.answerWhy(t.Context(), api.Who{}, api.WhyIn{What: "app", Module: "lamp"})
+	r.must(err)
+	if out.Modules.Direct[0].For[0].Line != 3 {
+		t.Errorf("after the commit: %+v", out.Modules.Direct)
+	}
+}
+
 // A commit is read where it is, and nothing of it is recorded.
 func TestChangeRecordsNothing(t *testing.T) {
 	t.Parallel()

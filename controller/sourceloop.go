@@ -210,6 +210,7 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 		seen.State, seen.Why = source.BadManifest, err.Error()
 		return seen, nil //nolint:nilerr // it is a state
 	}
+	seen.Lines = manifest.LinesOf(found.Manifest, seen.Manifest)
 	if seen.Manifest.Module != m.Name {
 		seen.State = source.WrongModule
 		seen.Why = fmt.Sprintf("its manifest is that of %q", seen.Manifest.Module)

@@ -24,6 +24,21 @@ func Locate(data []byte, path string) (line, column int) {
 	return lineColumn(data, max(p.value, 0))
 }
 
+// Lines is the line, from 1, of each of these paths that leads somewhere: of a key
+// where it ends with one.
+func Lines(data []byte, paths []string) map[string]int {
+	lines := make(map[string]int, len(paths))
+	for path, p := range locate(data, paths) {
+		if p.key >= 0 {
+			p.value = p.key
+		}
+		if p.value >= 0 {
+			lines[path], _ = lineColumn(data, p.value)
+		}
+	}
+	return lines
+}
+
 func locate(data []byte, paths []string) map[string]place {
 	root := &wanted{at: place{-1, -1}}
 	for _, path := range paths {

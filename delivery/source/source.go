@@ -16,6 +16,7 @@ type Source struct {
 	Commit   string          // the last commit that was read
 	Tree     string          // of the module's folder at that commit
 	Manifest manifest.Source // at that commit
+	Lines    manifest.Lines  // of Manifest
 	Code     imports.Reading // what its code says at that commit
 	Head     string          // the commit that the ref was last seen at, usable or not
 	LookedAt time.Time       // the last look
@@ -43,6 +44,7 @@ type Seen struct {
 	Commit   string // Read and the states about a commit: the one that was seen
 	Tree     string
 	Manifest manifest.Source
+	Lines    manifest.Lines
 	Code     imports.Reading
 	Same     bool // the ref is still at the known commit, and nothing else was read
 }
@@ -77,7 +79,7 @@ func Look(previous Source, seen Seen, now time.Time) Source {
 	if seen.Commit != previous.Commit {
 		next.MovedAt = now
 	}
-	next.Ref, next.Commit, next.Tree, next.Manifest, next.Code = seen.Ref, seen.Commit, seen.Tree, seen.Manifest, seen.Code
+	next.Ref, next.Commit, next.Tree, next.Manifest, next.Lines, next.Code = seen.Ref, seen.Commit, seen.Tree, seen.Manifest, seen.Lines, seen.Code
 	return next.enter(Read, "", now)
 }
 

@@ -7,15 +7,15 @@ import (
 	"noxmesh/manifest"
 )
 
-const sourceColumns = `module, ref, commit_hash, tree, manifest, head, looked_at, moved_at, state, why, since, notices, code`
+const sourceColumns = `module, ref, commit_hash, tree, manifest, head, looked_at, moved_at, state, why, since, notices, code, lines`
 
 // readSource reads sources with what their code says.
 const readSource = `SELECT ` + sourceColumns + `, COALESCE((SELECT says FROM reading WHERE key = code), '') FROM source`
 
 func scanSource(r db.Row) (s source.Source, err error) {
 	var looked, moved, since int64
-	var text, state, notices, says string
-	if err = r.Scan(&s.Module, &s.Ref, &s.Commit, &s.Tree, &text, &s.Head, &looked, &moved, &state, &s.Why, &since, &notices, &s.Code.Key, &says); err != nil {
+	var text, state, notices, says, lines string
+	if err = r.Scan(&s.Module, &s.Ref, &s.Commit, &s.Tree, &text, &s.Head, &looked, &moved, &state, &s.Why, &since, &notices, &s.Code.Key, &lines, &says); err != nil {
 		return s, err
 	}
 	if s.Code.Found, err = readingOf(s.Module, says); err != nil {
@@ -24,6 +24,9 @@ func scanSource(r db.Row) (s source.Source, err error) {
 	s.State, _ = source.ParseState(state)
 	s.LookedAt, s.MovedAt, s.Since = db.Time(looked), db.Time(moved), db.Time(since)
 	if s.Manifest, err = db.FromJSON[manifest.Source]("the source manifest of "+s.Module, text); err != nil {
+		return s, err
+	}
+	if s.Lines, err = db.FromJSON[manifest.Lines]("the lines of the source manifest of "+s.Module, lines); err != nil {
 		return s, err
 	}
 	kept, err := db.FromJSON[[]notice]("the notices of "+s.Module, notices)
@@ -96,14 +99,18 @@ func SaveSource(tx *db.Tx, s source.Source) error {
 	if err != nil {
 		return err
 	}
+	lines, err := db.JSON(s.Lines)
+	if err != nil {
+		return err
+	}
 	if err := saveReading(tx, s); err != nil {
 		return err
 	}
-	_, err = tx.Exec(`INSERT INTO source (`+sourceColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+	_, err = tx.Exec(`INSERT INTO source (`+sourceColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
 		ON CONFLICT (module) DO UPDATE SET ref = excluded.ref, commit_hash = excluded.commit_hash, tree = excluded.tree,
 		manifest = excluded.manifest, head = excluded.head, looked_at = excluded.looked_at, moved_at = excluded.moved_at,
-		state = excluded.state, why = excluded.why, since = excluded.since, notices = excluded.notices, code = excluded.code`,
-		s.Module, s.Ref, s.Commit, s.Tree, text, s.Head, db.Millis(s.LookedAt), db.Millis(s.MovedAt), string(s.State), s.Why, db.Millis(s.Since), notices, s.Code.Key)
+		state = excluded.state, why = excluded.why, since = excluded.since, notices = excluded.notices, code = excluded.code, lines = excluded.lines`,
+		s.Module, s.Ref, s.Commit, s.Tree, text, s.Head, db.Millis(s.LookedAt), db.Millis(s.MovedAt), string(s.State), s.Why, db.Millis(s.Since), notices, s.Code.Key, lines)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/internal/db"
 	"noxmesh/internal/db/dbtest"
+	"noxmesh/manifest"
 )
 
 func reading(key string) imports.Reading {
@@ -63,5 +64,25 @@ func TestReadings(t *testing.T) {
 		kept("")
 		at("dns", imports.Reading{Key: "nothing", Found: map[string]imports.Found{}})
 		kept("nothing")
+	})
+}
+
+// Where a manifest says what it needs is kept with it.
+func TestLinesAreKept(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		addModule(t, d, "web")
+		for _, want := range []manifest.Lines{{}, {Requires: map[string]int{"light": 4}, Instances: map[string]int{"db": 9}}, {Requires: map[string]int{"light": 5}}} {
+			dbtest.Write(t, d, func(tx *db.Tx) error {
+				return deliverystore.SaveSource(tx, source.Source{Module: "web", State: source.Read, Lines: want})
+			})
+			dbtest.Read(t, d, func(tx *db.Tx) error {
+				s, err := deliverystore.Source(tx, "web")
+				if d := cmp.Diff(want, s.Lines); d != "" {
+					t.Error(d)
+				}
+				return err
+			})
+		}
 	})
 }
