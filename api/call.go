@@ -33,7 +33,7 @@ func Table() []Row {
 		Version().Row, Status().Row, Plans().Row, Push().Row,
 		ModuleAdd().Row, Modules().Row, ModuleShow().Row, ModuleRemove().Row, ModuleLook().Row, ModuleHook().Row, ModulePolicy().Row, Declare().Row,
 		NodeAdd().Row, Nodes().Row, NodeShow().Row, NodeRemove().Row, Assign().Row, Unassign().Row,
-		Builds().Row, Log().Row, Graph().Row, Why().Row, Change().Row, Stales().Row,
+		Builds().Row, Log().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
 		BuilderAdd().Row, Builders().Row, BuilderRemove().Row,
 		LoginAdd().Row, Join().Row, Hook().Row,
 	}
@@ -154,6 +154,11 @@ func Why() Call[WhyIn, WhyOut] {
 // Change asks what a commit would change. It reads that commit, and records nothing.
 func Change() Call[ChangeIn, ChangeOut] {
 	return call[ChangeIn, ChangeOut]("change", http.MethodGet, "/v1/modules/{module}/change", identity.Viewer, "What a commit of a module would change: what is built again, in order, and on which nodes that is.")
+}
+
+// Owners asks who owns what the code in somebody's folder asks for.
+func Owners() Call[OwnersIn, OwnersOut] {
+	return call[OwnersIn, OwnersOut]("owners", http.MethodPost, "/v1/modules/{module}/owners", identity.Viewer, "Which modules own what the code of a module asks for, before it is committed: the edges that it would have.")
 }
 
 // Stales asks which modules are not current, and why.

@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"noxmesh/api"
 	"noxmesh/cli/folder"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
@@ -20,24 +24,27 @@ func (s *shell) moduleCheck() *cobra.Command {
 		Use:   "check [DIR]",
 		Short: "Check a module's folder before it is committed",
 		Long: `Check a module's folder before it is committed: whether module.json is read, and
-whether the files that it names are there. It asks no controller, so that it can
+whether the files that it names are there. No controller is needed, so that it can
 run where there is none: a hook of git, a forge's CI. What is wrong is said with
 file, line and column; the exit status is 3 then, and 0 where nothing is.
 
 It shows what the code owns, which is what others write to import it, and what the
 code asks for: where another module owns that, it is an edge, and the module is
-built against it. A file that cannot be read as its language is wrong.
+built against it. Which module that is the mesh says; where none is logged in to,
+or it does not answer, that is not known, and everything else is checked all the
+same. A file that cannot be read as its language is wrong.
 
 What a command of the build would leave behind is not looked for.`,
 		Example: `  mesh module check
   mesh module check services/board -o json`,
 		Args:              arguments(0, 1),
 		ValidArgsFunction: each(folders),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			out, err := folder.Check(dirOf(args), folder.Code)
 			if err != nil {
 				return err
 			}
+			s.owners(c.Context(), &out)
 			s.bad = !out.Good
 			s.show(out, func() {
 				for _, p := range out.Problems {
@@ -48,6 +55,7 @@ What a command of the build would leave behind is not looked for.`,
 				}
 				s.showNames("owns", out.Owns)
 				s.showNames("asks for", out.Asks)
+				s.showOwners(out)
 			})
 			return nil
 		},
@@ -61,7 +69,63 @@ func (s *shell) showNames(verb string, names []folder.Name) {
 		if n.Test {
 			only = ", only its tests"
 		}
-		s.line("  %-8s  %-10s  %s  (%s%s)", verb, n.Language, term.Clean(n.Name), term.Clean(n.String()), only)
+		owner := ""
+		if n.Owner != "" {
+			owner = " — module " + n.Owner + ", edge"
+		}
+		s.line("  %-8s  %-10s  %s  (%s%s)%s", verb, n.Language, term.Clean(n.Name), term.Clean(n.String()), only, owner)
+	}
+}
+
+// ownersLimit is how long the mesh is asked who owns what: everything else is
+// known without it.
+const ownersLimit = 10 * time.Second
+
+// owners asks the mesh who owns what the code asks for. That it does not say so
+// is said, and nothing is wrong for it.
+func (s *shell) owners(ctx context.Context, out *folder.Checked) {
+	if out.Module == "" {
+		out.Owners.Why = "module.json is refused"
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, ownersLimit)
+	defer cancel()
+	in := api.OwnersIn{Module: out.Module, Owns: asksOf(out.Owns), Asks: asksOf(out.Asks)}
+	said, err := ask(ctx, s, api.Owners(), in)
+	if err != nil {
+		out.Owners.Why = err.Error()
+		return
+	}
+	out.Owners = folder.Owners{Known: true, Against: said.Against}
+	owner := map[[2]string]string{}
+	for _, e := range said.Edges {
+		for _, f := range e.For {
+			owner[[2]string{f.Language, f.Name}] = e.To
+		}
+	}
+	for i, n := range out.Asks {
+		out.Asks[i].Owner = owner[[2]string{n.Language, cmp.Or(n.Path(), n.Name)}]
+	}
+}
+
+func asksOf(names []folder.Name) []api.Ask {
+	all := make([]api.Ask, 0, len(names))
+	for _, n := range names {
+		a := api.Ask{Language: n.Language, Name: n.Name, Path: n.Path(), Test: n.Test, File: n.File, Line: n.Line}
+		if a.Path != "" {
+			a.Name = ""
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+func (s *shell) showOwners(out folder.Checked) {
+	for _, why := range out.Owners.Against {
+		s.words("  "+s.out.Paint(term.Bad, "stands against it:")+" ", term.Clean(why))
+	}
+	if !out.Owners.Known && len(out.Asks) > 0 {
+		s.words("  which modules own that is not known: ", term.Clean(out.Owners.Why))
 	}
 }
 

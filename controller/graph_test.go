@@ -116,6 +116,42 @@ func TestWhySaysTheLine(t *testing.T) {
 	}
 }
 
+// Who owns what is asked for is known before it is committed, of a module that is
+// known and of one that is not.
+func TestOwnersOfWhatIsNotCommitted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.commit("core", map[string]string{"module.json": `{"module": "core"}`, "go.mod": "module example.org/core\n", "core.go": "package core\n", "part/module.json": `{"module": "part"}`})
+	r.commit("copy", map[string]string{"module.json": `{"module": "copy"}`, "go.mod": "module example.org/twice\n", "a.go": "package twice\n"})
+	r.commit("again", map[string]string{"module.json": `{"module": "again"}`, "go.mod": "module example.org/twice\n", "a.go": "package twice\n"})
+	for _, name := range []string{"core", "copy", "again"} {
+		r.add(name, api.ModuleAddIn{Repository: r.address(name)})
+		r.step(name)
+	}
+	r.add("part", api.ModuleAddIn{Repository: r.address("core"), Folder: "part"})
+	r.step("part")
+	asks := []api.Ask{
+		{Language: "go", Name: "example.org/core/sub", File: "x.go", Line: 3}, {Language: "go", Name: "example.org/twice", File: "x.go", Line: 4},
+		{Language: "go", Name: "example.net/nobody", File: "x.go", Line: 5}, {Language: "javascript", Path: "lib", File: "x.js", Line: 1, Test: true},
+	}
+	for module, want := range map[string][]string{"fresh": {"core go example.org/core/sub x.go:3"}, "part": {"core go example.org/core/sub x.go:3", "core javascript lib x.js:1"}} {
+		out, err := r.answerOwners(t.Context(), api.Who{}, api.OwnersIn{Module: module, Owns: []api.Ask{{Language: "go", Name: "example.org/fresh"}}, Asks: asks})
+		r.must(err)
+		var got []string
+		for _, e := range out.Edges {
+			for _, f := range e.For {
+				got = append(got, fmt.Sprintf("%s %s %s %s:%d", e.To, f.Language, f.Name, f.File, f.Line))
+			}
+		}
+		if d := cmp.Diff(want, got); d != "" || out.Known != (module == "part") || len(out.Against) != 1 || !strings.Contains(out.Against[0], "again and copy own it") {
+			t.Errorf("%s: %s %+v", module, d, out)
+		}
+	}
+	if _, err := r.answerOwners(t.Context(), api.Who{}, api.OwnersIn{Module: "No"}); fault.KindOf(err) != fault.Invalid {
+		t.Error(err)
+	}
+}
+
 // A commit is read where it is, and nothing of it is recorded.
 func TestChangeRecordsNothing(t *testing.T) {
 	t.Parallel()

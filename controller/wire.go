@@ -51,6 +51,7 @@ func (c *Controller) handlers() *api.Server {
 	api.Handle(s, api.Graph(), c.answerGraph)
 	api.Handle(s, api.Why(), c.answerWhy)
 	api.Handle(s, api.Change(), c.answerChange)
+	api.Handle(s, api.Owners(), c.answerOwners)
 	api.Handle(s, api.Stales(), c.answerStale)
 	api.Handle(s, api.BuilderAdd(), c.answerBuilderAdd)
 	api.Handle(s, api.Builders(), c.answerBuilders)

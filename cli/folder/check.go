@@ -29,6 +29,14 @@ type Checked struct {
 	Problems []Problem `json:"problems"`
 	Owns     []Name    `json:"owns"` // what others write to import it
 	Asks     []Name    `json:"asks"` // what its code imports and does not own: an edge where another module owns it
+	Owners   Owners    `json:"owners"`
+}
+
+// Owners says whether a mesh has said who owns what the code asks for.
+type Owners struct {
+	Known   bool     `json:"known"`
+	Why     string   `json:"why,omitempty"`     // where it is not known
+	Against []string `json:"against,omitempty"` // in words, each name that several own
 }
 
 // Problem is one fault, with its place in the file.

@@ -24,7 +24,13 @@ type Name struct {
 	Test     bool   `json:"test,omitempty"` // only tests ask for it
 	File     string `json:"file"`
 	Line     int    `json:"line,omitempty"`
+	Owner    string `json:"owner,omitempty"` // the module that owns it: it is an edge there
+
+	path string // in the repository, where that is what is asked for
 }
+
+// Path is what is asked for in the module's own repository; empty where it is a name.
+func (n Name) Path() string { return n.path }
 
 // String is the name's place, in the form that editors jump to.
 func (n Name) String() string {
@@ -59,7 +65,7 @@ func Code(c *Checked, _ manifest.Source, _ fs.FS) error {
 		for _, i := range found[language].Imports {
 			name := Name{Language: language, Name: i.Name, Test: i.Test, File: r.shown(c.Folder, i.At.File), Line: i.At.Line}
 			if i.Path != "" {
-				name.Name = "./" + i.Path
+				name.Name, name.path = "./"+i.Path, i.Path
 			}
 			c.Asks = append(c.Asks, name)
 		}
