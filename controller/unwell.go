@@ -49,6 +49,21 @@ func (c *Controller) shelve(err error) {
 	c.shelf.note(err, clock.Now())
 }
 
+// mend finds out whether the registry could keep again what it could not: that
+// must not stand until somebody happens to publish. Of the record, the write that
+// every look at the leases is finds it out.
+func (c *Controller) mend() {
+	if why, _ := c.shelf.now(); why == "" || c.edges.registry == nil {
+		return
+	}
+	if err := c.edges.registry.Try(); err != nil {
+		c.shelf.note(err, clock.Now())
+		return
+	}
+	c.shelf.note(nil, clock.Now())
+	c.log.Info("the registry can keep what is published again")
+}
+
 // write is one fenced write of the record, and every write there is.
 func (c *Controller) write(ctx context.Context, f func(*db.Tx) error) error {
 	err := c.db.Write(ctx, f)

@@ -1,10 +1,16 @@
 package controller
 
 import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"noxmesh/internal/fault"
+	"noxmesh/internal/oci/registry"
+	"noxmesh/status"
 )
 
 func TestUnwellSinceTheFirstFailureUntilAWrite(t *testing.T) {
@@ -24,5 +30,35 @@ func TestUnwellSinceTheFirstFailureUntilAWrite(t *testing.T) {
 	u.note(nil, at(5))
 	if why, _ := u.now(); why != "" {
 		t.Errorf("after a write: %q, want nothing", why)
+	}
+}
+
+// That the registry could not keep something stands until it could, and not
+// until somebody happens to publish.
+func TestTheRegistryIsWellAgainByItself(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	dir := t.TempDir()
+	var err error
+	r.edges.registry, err = registry.New(registry.Config{Dir: dir, Authorize: func(context.Context, registry.Access) error { return nil }, Kept: r.shelve})
+	r.must(err)
+	defer r.edges.registry.Close() //nolint:errcheck // nothing is under way
+	look := func() *status.Unwell {
+		_, err := r.leaseStep(t.Context(), "leases")
+		r.must(err)
+		return r.status().Registry
+	}
+	if u := look(); u != nil {
+		t.Errorf("at first: %+v", u)
+	}
+	r.must(os.RemoveAll(filepath.Join(dir, "staging"))) // what stands against it
+	r.shelve(fault.New(fault.Unavailable, "no space left on device"))
+	since := r.status().Registry.Since
+	if u := look(); u == nil || !u.Since.Equal(since) || !strings.Contains(u.Why, dir) {
+		t.Errorf("while something stands against it: %+v", u)
+	}
+	r.must(os.Mkdir(filepath.Join(dir, "staging"), 0o700))
+	if u := look(); u != nil {
+		t.Errorf("nothing stands against it: %+v", u)
 	}
 }

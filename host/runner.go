@@ -219,7 +219,9 @@ func (r *runner) greet(ctx context.Context) error {
 	}
 	if a.Declaration != nil {
 		r.consider(*a.Declaration)
-	} else if !a.Current && a.Why != "" {
+	} else if a.Current {
+		r.member.rise() // what could not be kept is wanted no more
+	} else if a.Why != "" {
 		r.cfg.Log.Warn("the mesh has nothing for this node", "why", a.Why)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	storage "github.com/distribution/distribution/v3/registry/storage/driver"
 	"github.com/distribution/distribution/v3/registry/storage/driver/factory"
@@ -37,11 +38,14 @@ func (maker) Create(_ context.Context, parameters map[string]any) (storage.Stora
 	if err != nil {
 		return nil, err
 	}
-	kept, ok := parameters["kept"].(func(error))
-	if !ok {
-		kept = func(error) {}
+	d := &driver{StorageDriver: behind, root: root, kept: func(error) {}, short: new(atomic.Int64)}
+	if kept, ok := parameters["kept"].(func(error)); ok {
+		d.kept = kept
 	}
-	return &driver{behind, root, kept}, nil
+	if short, ok := parameters["short"].(*atomic.Int64); ok {
+		d.short = short
+	}
+	return d, nil
 }
 
 // driver is the folder on disk. It reads as the one behind does. What it writes
@@ -51,6 +55,8 @@ type driver struct {
 	storage.StorageDriver
 	root string
 	kept func(error) // told of each write that could not be made, and with nil of each blob that was
+
+	short *atomic.Int64 // how many bytes the last upload that could not be written had come to
 }
 
 // tell tells of a write that could not be made: the registry behind answers with
@@ -173,6 +179,9 @@ func (w writer) Write(p []byte) (n int, err error) {
 		n, err = w.FileWriter.Write(p)
 		return err
 	})
+	if err != nil {
+		w.driver.short.Store(w.Size() + int64(len(p)))
+	}
 	return n, w.driver.tell(w.path, err)
 }
 

@@ -12,6 +12,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"noxmesh/internal/fault"
@@ -184,5 +186,60 @@ func TestAWriteThatCannotBeMadeIsTold(t *testing.T) {
 	}
 	if err := <-told; !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("told of %v", err)
+	}
+}
+
+// What could not be kept is found to be keepable again without anybody pushing,
+// and not before there is room for as much as it had come to.
+func TestTryFindsWhatStandsAgainstAWrite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {
+		t.Skipf("only root may mount a file system: %v", err)
+	}
+	defer syscall.Unmount(dir, syscall.MNT_DETACH) //nolint:errcheck // it goes with the test
+	var told atomic.Pointer[error]
+	reg, err := New(Config{Dir: dir, Authorize: rules, Kept: func(err error) { told.Store(&err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reg.Close() //nolint:errcheck // nothing is under way
+	srv := httptest.NewTLSServer(reg)
+	defer srv.Close()
+	if err := reg.Try(); err != nil {
+		t.Errorf("with all of the room: %v", err)
+	}
+	inTheWay := filepath.Join(dir, "in-the-way")
+	if err := os.WriteFile(inTheWay, make([]byte, 5<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := (&served{t, dir, srv}).builder()
+	blob, data := random(t, 4<<20)
+	if err := c.PushBlob(t.Context(), blob, bytes.NewReader(data)); err == nil {
+		t.Fatal("4 MiB have gone where 3 were free")
+	}
+	if why := told.Load(); why == nil || *why == nil || !strings.Contains((*why).Error(), "no space left") {
+		t.Fatalf("told of %v", why)
+	}
+	if err := reg.Try(); err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "make room there") {
+		t.Errorf("nothing has changed, and it says %v", err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "docker")); err != nil { // with what was under way
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(inTheWay, make([]byte, 6<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := reg.Try(); err == nil {
+		t.Error("2 MiB are free, and more was wanted: it says that this can be kept")
+	}
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	if err := reg.Try(); err != nil {
+		t.Errorf("there is room: %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, staging)); err != nil || len(left) != 0 {
+		t.Errorf("it leaves %v (%v)", left, err)
 	}
 }

@@ -3,11 +3,14 @@ package registry
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/distribution/distribution/v3/configuration"
 	"github.com/distribution/distribution/v3/registry/handlers"
@@ -34,6 +37,7 @@ type Registry struct {
 	app    *handlers.App
 	cancel context.CancelFunc
 	writes sync.RWMutex // held to read by every write, to write by Still
+	short  *atomic.Int64
 }
 
 // New is the registry in cfg.Dir, with all that an earlier one stored there.
@@ -58,11 +62,10 @@ func New(cfg Config) (*Registry, error) {
 	register()
 	logrus.SetOutput(io.Discard) // it logs each 404; what matters comes back as an answer
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Registry{cfg: cfg, app: handlers.NewApp(ctx, settings(cfg)), cancel: cancel}, nil
+	short := new(atomic.Int64)
+	return &Registry{cfg: cfg, app: handlers.NewApp(ctx, settings(cfg, short)), cancel: cancel, short: short}, nil
 }
 
-// settings is the configuration of the registry behind. There is no cache of
-// what exists: what is gone from the disk is gone from the next answer.
 // prepare makes the folder, and removes what a killed process was writing.
 func prepare(dir string) error {
 	return effect.Do("registry.staging.make", func() error {
@@ -73,11 +76,13 @@ func prepare(dir string) error {
 	})
 }
 
-func settings(cfg Config) *configuration.Configuration {
+// settings is the configuration of the registry behind. There is no cache of
+// what exists: what is gone from the disk is gone from the next answer.
+func settings(cfg Config, short *atomic.Int64) *configuration.Configuration {
 	c := &configuration.Configuration{
 		Version: "0.1",
 		Storage: configuration.Storage{
-			driverName: configuration.Parameters{"rootdirectory": cfg.Dir, "kept": cfg.Kept},
+			driverName: configuration.Parameters{"rootdirectory": cfg.Dir, "kept": cfg.Kept, "short": short},
 			"maintenance": configuration.Parameters{"uploadpurging": map[any]any{
 				"enabled": true, "age": "24h", "interval": "1h", "dryrun": false,
 			}},
@@ -98,6 +103,39 @@ func (g *Registry) Close() error {
 		return fault.Wrap(fault.Unknown, err, "closing the registry")
 	}
 	return nil
+}
+
+// Try is nil where the registry could keep, now, as much as the last upload that
+// it could not: it takes that much room, writes a little, and gives both back.
+// Whoever was told that something was not kept learns from it, without anybody
+// publishing, that what stood against it is gone.
+func (g *Registry) Try() error {
+	dir := filepath.Join(g.cfg.Dir, staging)
+	if err := try(dir, max(g.short.Load(), tried)); err != nil {
+		return fault.Wrap(fault.Unavailable, disk.Why(err, dir), "write in %q", dir)
+	}
+	return nil
+}
+
+// tried is how much is tried at least: what a small module publishes.
+const tried = 1 << 20
+
+func try(dir string, size int64) error {
+	f, err := os.CreateTemp(dir, "try-")
+	if err != nil {
+		return err
+	}
+	err = syscall.Fallocate(int(f.Fd()), 0, 0, size)
+	if errors.Is(err, syscall.EOPNOTSUPP) {
+		err = nil // this file system says of no room beforehand that it is there
+	}
+	if err == nil {
+		_, err = f.Write(make([]byte, 4096))
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
 // Still runs f while no write is under way, and holds new ones back until it is
