@@ -1,10 +1,14 @@
 package builder
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"noxmesh/delivery/build"
+	"noxmesh/link"
 )
 
 func TestABuildThatFillsTheDiskIsEnded(t *testing.T) {
@@ -19,19 +23,82 @@ func TestABuildThatFillsTheDiskIsEnded(t *testing.T) {
 	}
 }
 
+// onItsOwnDisk puts the builder's state folder on a file system of 128 MiB, of
+// which 64 stay free, and is what fills it.
+func (r *rig) onItsOwnDisk() (inTheWay string) {
+	r.t.Helper()
+	if err := syscall.Mount("tmpfs", r.config.State, "tmpfs", 0, "size=128m,mode=0711"); err != nil {
+		r.t.Skipf("only root may mount a file system: %v", err)
+	}
+	r.t.Cleanup(func() {
+		if err := syscall.Unmount(r.config.State, syscall.MNT_DETACH); err != nil {
+			r.t.Error(err)
+		}
+	})
+	r.join(r.root)
+	r.config.Limits.Free = 64 << 20
+	return filepath.Join(r.config.State, "in-the-way")
+}
+
 // A full disk is the builder's, whatever the command that met it said.
 func TestAFullDiskIsNoVerdict(t *testing.T) {
 	t.Parallel()
+	needsSandbox(t)
 	repo, rig := newRepository(t), newRig(t)
-	rig.config.Limits.Free = 1 << 60
-	a := rig.build(repo.request(repo.commit(plain()), ""))
+	rig.onItsOwnDisk()
+	q := repo.request(repo.commit(site(map[string]string{"build.sh": "head -c 100000000 /dev/zero >f; sleep 9; exit 1\n"})), "")
+	a := rig.build(q)
 	if a.Outcome != build.OutcomeEnvironment || !strings.Contains(a.Why, "the disk is full") {
 		t.Errorf("%s %s: %s", a.Outcome, a.Step, a.Why)
 	}
-	// It was given work all the same: it had said that it wants none.
-	rig.controller.mu.Lock()
-	defer rig.controller.mu.Unlock()
-	if w := rig.controller.works[0]; !strings.Contains(w.Unwell, "the disk is full") || !strings.Contains(w.Unwell, "make room on ") {
-		t.Errorf("it asked for work and said %q", w.Unwell)
+}
+
+// A builder whose disk is full asks for no work, and begins none that it is
+// given all the same, or while it waited: its disk may have filled since it
+// asked. It says why, and goes on when there is room.
+func TestWhatIsGivenToAFullDiskIsNotBegun(t *testing.T) {
+	t.Parallel()
+	repo, rig := newRepository(t), newRig(t)
+	inTheWay := rig.onItsOwnDisk()
+	c := rig.controller
+	said := make(chan link.Work, 64)
+	asked := 0
+	c.refuse = func(verb link.Verb, _ string) error {
+		if verb != link.VerbWork {
+			return nil
+		}
+		if asked++; asked == 2 { // it waits for the answer, and has not said a word
+			if err := os.WriteFile(inTheWay, make([]byte, 100<<20), 0o600); err != nil {
+				t.Error(err)
+			}
+			q := repo.request(repo.commit(plain()), "")
+			c.queue = append(c.queue, q, q) // it is given when nobody asks for it, too
+		}
+		select {
+		case said <- c.works[len(c.works)-1]:
+		default:
+		}
+		return nil
 	}
+	stop := rig.start()
+	for n := range 4 {
+		w := <-said
+		if full := strings.Contains(w.Unwell, "the disk is full") && strings.Contains(w.Unwell, "make room on "); full != (n >= 2) {
+			t.Errorf("question %d says %q", n+1, w.Unwell)
+		}
+	}
+	c.mu.Lock()
+	if len(c.queue) != 0 || len(c.answers) != 0 || len(c.log) != 0 {
+		t.Errorf("%d requests wait, %d are answered, %d have a log", len(c.queue), len(c.answers), len(c.log))
+	}
+	c.mu.Unlock()
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	q := repo.request(repo.commit(plain()), "")
+	rig.ask(q)
+	if a := c.wait(q); a.Outcome != build.OutcomeBuilt {
+		t.Errorf("there is room, and it is %s: %s", a.Outcome, a.Why)
+	}
+	stop()
 }

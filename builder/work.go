@@ -95,6 +95,11 @@ func (b *builder) turn(ctx context.Context) error {
 	if err != nil || grant == nil {
 		return err
 	}
+	if unwell = cmp.Or(b.unwell(), unwell); unwell != "" {
+		// It was well when it asked, and while it waited its disk has filled. The next
+		// question says so, and what it was given goes to another.
+		return fault.New(fault.Unavailable, "request %s is not begun: %s", grant.request.ID, unwell)
+	}
 	if err := b.take(ctx, *grant); err != nil {
 		return err
 	}

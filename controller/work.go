@@ -59,6 +59,9 @@ func (c *Controller) giveWork(ctx context.Context, m bus.Message) ([]byte, error
 	}
 	answer := link.WorkAnswer{Format: link.Format, Mesh: c.mesh, Builder: b.ID, Counter: w.Counter, Lease: int64(c.cfg.Lease / time.Second)}
 	if w.Unwell != "" { // it asks for none: it says why
+		if err := c.takeBack(ctx, b, w.Unwell); err != nil {
+			return nil, err
+		}
 		answer.At = clock.Now().UnixMilli()
 		return c.seal(link.TypeWorkAnswer, answer)
 	}
@@ -112,6 +115,28 @@ func (c *Controller) lease(ctx context.Context, w link.Work) (r *deliverystore.R
 		return err
 	})
 	return r, err
+}
+
+// takeBack gives to others what a builder was given and cannot begin.
+func (c *Controller) takeBack(ctx context.Context, b identitystore.BuilderRow, why string) error {
+	var back []deliverystore.RequestRow
+	holds := false
+	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
+		holds, err = deliverystore.HoldsUnbegun(tx, b.ID)
+		return err
+	})
+	if err != nil || !holds {
+		return err
+	}
+	err = c.leased(ctx, func(tx *db.Tx, now time.Time) (err error) {
+		back, err = deliverystore.GiveBack(tx, b.ID, why, now)
+		return err
+	})
+	for _, r := range back {
+		c.log.Info("build given back", "module", r.Module, "request", r.ID, "builder", b.Name, "why", why)
+	}
+	c.work.ring()
+	return err
 }
 
 // leaseLate is a planted bug: the lease is worked out, given, and recorded later.

@@ -12,6 +12,7 @@ import (
 	"noxmesh/archive"
 	"noxmesh/declaration"
 	"noxmesh/document"
+	"noxmesh/internal/fault"
 	"noxmesh/report"
 )
 
@@ -151,6 +152,33 @@ func TestARegistryThatMovedIsNoOtherDeclaration(t *testing.T) {
 		synctest.Wait()
 		if d, _ := s.member.wanted(); d.Where.Registry != "https://new.example" {
 			t.Errorf("it would ask %q", d.Where.Registry)
+		}
+	})
+}
+
+// What could not be kept is said with each hello, and no longer when the mesh
+// wants nothing more than what was: nobody declares anything just to end it.
+func TestWhatCouldNotBeKeptIsOverWhenItIsWantedNoMore(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(t *testing.T, c *controller, root string) {
+		c.declare(declared(c, 1, "/a", "one"))
+		s := begin(t, root, c)
+		defer s.stop()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		c.set(func(c *controller) { c.tuple.Generation++ }) // something is wanted that does not come
+		c.set(func(c *controller) { c.current = nil })
+		s.member.fall(fault.New(fault.Unavailable, "no space left on device"))
+		time.Sleep(2 * s.cfg.Heartbeat)
+		synctest.Wait()
+		if h := c.lastHello(); !strings.Contains(h.Unwell, "no space left") {
+			t.Errorf("it says %q", h.Unwell)
+		}
+		c.set(func(c *controller) { c.tuple.Generation-- })
+		time.Sleep(3 * s.cfg.Heartbeat)
+		synctest.Wait()
+		if h := c.lastHello(); h.Unwell != "" {
+			t.Errorf("it still says %q", h.Unwell)
 		}
 	})
 }

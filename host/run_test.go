@@ -793,30 +793,3 @@ func (m *memoryBlobs) Read(_ context.Context, b Blob, off, n int64) (io.ReadClos
 	defer m.mu.Unlock()
 	return io.NopCloser(bytes.NewReader(m.bodies[b.Digest][off : off+n])), nil
 }
-
-// What could not be kept is said with each hello, and no longer when the mesh
-// wants nothing more than what was: nobody declares anything just to end it.
-func TestWhatCouldNotBeKeptIsOverWhenItIsWantedNoMore(t *testing.T) {
-	t.Parallel()
-	bubble(t, func(t *testing.T, c *controller, root string) {
-		c.declare(declared(c, 1, "/a", "one"))
-		s := begin(t, root, c)
-		defer s.stop()
-		time.Sleep(time.Second)
-		synctest.Wait()
-		c.set(func(c *controller) { c.tuple.Generation++ }) // something is wanted that does not come
-		c.set(func(c *controller) { c.current = nil })
-		s.member.fall(fault.New(fault.Unavailable, "no space left on device"))
-		time.Sleep(2 * s.cfg.Heartbeat)
-		synctest.Wait()
-		if h := c.lastHello(); !strings.Contains(h.Unwell, "no space left") {
-			t.Errorf("it says %q", h.Unwell)
-		}
-		c.set(func(c *controller) { c.tuple.Generation-- })
-		time.Sleep(3 * s.cfg.Heartbeat)
-		synctest.Wait()
-		if h := c.lastHello(); h.Unwell != "" {
-			t.Errorf("it still says %q", h.Unwell)
-		}
-	})
-}

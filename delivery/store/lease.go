@@ -28,7 +28,7 @@ func Waiting(tx *db.Tx, platform string) (bool, error) {
 
 // Lease records a request as the builder's and returns it, or nil where there
 // is none for it. The module that was served longest ago comes first, and of it
-// the oldest request. A request that the builder was given and has not begun is
+// the oldest request, both by the order of the record: no clock starves anybody. A request that the builder was given and has not begun is
 // the same request again, since the message that gave it may be lost; one that
 // it had begun is a lost lease, since it asks for work only when it has none.
 func Lease(tx *db.Tx, l Leasing) (*RequestRow, error) {
@@ -37,7 +37,7 @@ func Lease(tx *db.Tx, l Leasing) (*RequestRow, error) {
 		return again, err
 	}
 	rows, err := requests(tx, `WHERE state = 'open' AND platform = $1 AND commands <= $2
-		ORDER BY (SELECT max(leased_at) FROM request s WHERE s.module = r.module), made_at, id LIMIT 1`, l.Platform, db.Flag(l.Sandbox))
+		ORDER BY (SELECT max(given_in) FROM request s WHERE s.module = r.module), asked_in, made_at, id LIMIT 1`, l.Platform, db.Flag(l.Sandbox))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -46,6 +46,9 @@ func Lease(tx *db.Tx, l Leasing) (*RequestRow, error) {
 	r.Deadline = l.Now.Add(time.Duration(r.Limit) * time.Second)
 	r.LeaseUntil = earlier(l.Now.Add(l.Lease), r.Deadline)
 	if err := saveState(tx, r); err != nil {
+		return nil, err
+	}
+	if _, err := tx.Exec(`UPDATE request SET given_in = `+revision+` WHERE id = $1`, r.ID); err != nil {
 		return nil, err
 	}
 	// What another builder had said of it is not the beginning of this one's log.
@@ -63,7 +66,7 @@ func Lease(tx *db.Tx, l Leasing) (*RequestRow, error) {
 
 // settleHeld looks at what the builder holds though it asks for work.
 func settleHeld(tx *db.Tx, l Leasing) (*RequestRow, error) {
-	held, err := requests(tx, `WHERE state = 'leased' AND builder = $1 ORDER BY leased_at, id`, l.Builder)
+	held, err := requests(tx, `WHERE state = 'leased' AND builder = $1 ORDER BY given_in, leased_at, id`, l.Builder)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +79,26 @@ func settleHeld(tx *db.Tx, l Leasing) (*RequestRow, error) {
 		}
 	}
 	return nil, nil //nolint:nilnil // it holds nothing
+}
+
+// HoldsUnbegun reports whether GiveBack would find something of this builder.
+func HoldsUnbegun(tx *db.Tx, builder string) (bool, error) {
+	_, found, err := db.One(tx, db.Text, `SELECT id FROM request WHERE state = 'leased' AND builder = $1 AND heard_at = 0 LIMIT 1`, builder)
+	return found, err
+}
+
+// GiveBack opens again what the builder was given and has not begun, since it
+// now says why it can make nothing. It has lost no lease by that.
+func GiveBack(tx *db.Tx, builder, why string, now time.Time) (given []RequestRow, err error) {
+	given, err = requests(tx, `WHERE state = 'leased' AND builder = $1 AND heard_at = 0 ORDER BY given_in, id`, builder)
+	for i := range given {
+		r := &given[i]
+		r.State, r.Since, r.Why = Open, now, "builder "+builder+" gave it back: "+why
+		if err == nil {
+			err = saveState(tx, *r)
+		}
+	}
+	return given, err
 }
 
 // Extend prolongs the lease of a builder that says it is working, never beyond

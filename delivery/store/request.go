@@ -81,6 +81,10 @@ func requests(tx *db.Tx, tail string, args ...any) ([]RequestRow, error) {
 	return rows, nil
 }
 
+// revision is the one that this write makes of the record: what was written
+// before has a smaller one, whatever the clock said.
+const revision = `(SELECT revision FROM fence)`
+
 // AddRequest records a request that is open for any builder. Adding one that is
 // there changes nothing, wherever it stands. Older requests of the module that
 // nobody was ever given are no longer asked: the newer one stands for them.
@@ -97,8 +101,8 @@ func AddRequest(tx *db.Tx, r RequestRow) error {
 		return err
 	}
 	n, err := tx.Exec(`INSERT INTO request (id, module, commit_hash, platform, commands, document, envelope, made_at, state, since,
-		builder, leased_at, heard_at, lease_until, deadline, lost, why)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, '', 0, 0, 0, 0, 0, '') ON CONFLICT (id) DO NOTHING`,
+		builder, leased_at, heard_at, lease_until, deadline, lost, why, asked_in)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, '', 0, 0, 0, 0, 0, '', `+revision+`) ON CONFLICT (id) DO NOTHING`,
 		r.ID, r.Module, r.Commit, r.Platform, db.Flag(r.Commands), document, envelope, db.Millis(r.MadeAt), db.Millis(r.MadeAt))
 	tx.Changed("request", r.ID)
 	if err != nil || n == 0 {
