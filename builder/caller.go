@@ -95,7 +95,10 @@ func (c *caller) answer(ctx context.Context, k kept) (r link.Receipt, err error)
 		r, err = c.receipt(ctx, k.request, question{link.VerbAnswer, link.TypeBuildAnswer, k.answer, link.TypeReceipt, receiptWait})
 		return err
 	})
-	return r, err
+	if err != nil {
+		return r, fault.Add(err, "bring the answer to request %q", k.request)
+	}
+	return r, nil
 }
 
 func (c *caller) receipt(ctx context.Context, request string, q question) (link.Receipt, error) {

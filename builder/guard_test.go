@@ -102,3 +102,18 @@ func TestWhatIsGivenToAFullDiskIsNotBegun(t *testing.T) {
 	}
 	stop()
 }
+
+// Of two things that are wrong at once both are said: who mends one must not
+// learn of the other only then.
+func TestAllThatIsWrongIsSaid(t *testing.T) {
+	t.Parallel()
+	gone := filepath.Join(t.TempDir(), "gone")
+	b := &builder{
+		config: Config{Limits: Limits{Free: 1 << 60}}, state: state{gone}, workshop: &workshop{dir: t.TempDir()},
+		unkept: &kept{request: strings.Repeat("0", 32)},
+	}
+	all := b.wrong()
+	if len(all) != 2 || !strings.Contains(all[0], gone) || !strings.Contains(all[1], "the disk is full") {
+		t.Errorf("it says %q", all)
+	}
+}

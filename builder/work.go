@@ -68,20 +68,21 @@ func (b *builder) turn(ctx context.Context) error {
 	if b.refused {
 		b.trySandbox(ctx)
 	}
-	unwell := b.unwell()
+	wrong := b.wrong()
 	if err := b.bringAway(ctx); err != nil {
 		if !disk.Refused(err) {
 			return err
 		}
-		unwell = cmp.Or(unwell, said(err))
+		wrong = append(wrong, said(err))
 	}
 	counter, unkept, err := b.state.count(&b.counter)
 	if err != nil {
 		return err
 	}
 	if unkept != nil {
-		unwell = cmp.Or(unwell, said(unkept))
+		wrong = append(wrong, said(unkept))
 	}
+	unwell := strings.Join(wrong, "; ")
 	grant, err := b.caller.work(ctx, link.Work{
 		Format: link.Format, Mesh: b.caller.me.Mesh, Builder: b.caller.me.Builder, Counter: counter,
 		Version: b.config.Version, Platform: Platform, Sandbox: b.why, Unwell: bounded(unwell), Speaks: []int{build.Format},
@@ -95,7 +96,7 @@ func (b *builder) turn(ctx context.Context) error {
 	if err != nil || grant == nil {
 		return err
 	}
-	if unwell = cmp.Or(b.unwell(), unwell); unwell != "" {
+	if unwell = cmp.Or(strings.Join(b.wrong(), "; "), unwell); unwell != "" {
 		// It was well when it asked, and while it waited its disk has filled. The next
 		// question says so, and what it was given goes to another.
 		return fault.New(fault.Unavailable, "request %s is not begun: %s", grant.request.ID, unwell)
@@ -147,15 +148,15 @@ func (b *builder) keep() error {
 	return err
 }
 
-// unwell is why no work can be taken now: what would be built could not be kept.
-func (b *builder) unwell() string {
-	if err := b.keep(); err != nil {
-		return said(err)
+// wrong is why no work can be taken now, each reason of several: what would be
+// built could not be kept.
+func (b *builder) wrong() (all []string) {
+	for _, err := range []error{b.keep(), enoughFree(b.workshop.dir, b.config.Limits)} {
+		if err != nil {
+			all = append(all, said(err))
+		}
 	}
-	if err := enoughFree(b.workshop.dir, b.config.Limits); err != nil {
-		return said(err)
-	}
-	return ""
+	return all
 }
 
 // make is the build itself, with the lease extended beside it.

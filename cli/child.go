@@ -243,7 +243,7 @@ func (d *dev) process(ctx context.Context, c child) error {
 	}
 	log, err := os.OpenFile(d.logPath(c), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "open the log of %s", c.name)
+		return fault.Wrap(fault.Unavailable, err, "open the log of %q", c.name)
 	}
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, path, c.args...)
@@ -252,7 +252,7 @@ func (d *dev) process(ctx context.Context, c child) error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = endLimit
 	if err := effect.Do("cli.dev.start", cmd.Start); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "start %s", c.name)
+		return fault.Wrap(fault.Unavailable, err, "start %q", c.name)
 	}
 	pid := []byte(strconv.Itoa(cmd.Process.Pid))
 	if err := os.WriteFile(d.pidPath(c.name), pid, 0o600); err != nil {

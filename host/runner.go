@@ -48,6 +48,7 @@ type runner struct {
 	applies   chan struct{}     // something else is wanted
 	elsewhere chan struct{}     // the same is wanted, and its bytes are somewhere else
 	reports   chan struct{}     // there is a report, or a link to send it on
+	wrong     map[string]string // by resource: why it was not as declared at the last pass
 }
 
 func newRunner(n *node, m *member, l Link, d Depots) *runner {
@@ -325,6 +326,7 @@ func (r *runner) applyOnce(ctx context.Context, d aim, cause report.Cause) (bool
 		return false, err
 	}
 	r.toBeTold(rep)
+	r.complain(rep)
 	if cause != report.CauseDrift || differing(rep) > 0 {
 		r.rest()
 	}

@@ -69,3 +69,30 @@ func (s *speech) sum() document.Digest {
 	s.hash.Write(s.buffer)
 	return document.FromHash(s.hash.Sum(nil))
 }
+
+// complaints is of how many resources one pass puts into the log what is wrong.
+const complaints = 20
+
+// complain puts into the log what is not as declared and why, once for as long as
+// it stays so. The mesh is told only how the latest pass went: while nobody can
+// be told, this is where it is said what went wrong before.
+func (r *runner) complain(rep report.Report) {
+	was, fresh := r.wrong, 0
+	r.wrong = map[string]string{}
+	for i := range rep.Resources {
+		res := &rep.Resources[i]
+		if res.Error == "" {
+			continue
+		}
+		r.wrong[res.ID] = res.Error
+		if was[res.ID] == res.Error {
+			continue
+		}
+		if fresh++; fresh <= complaints {
+			r.cfg.Log.Warn("not as declared", "resource", res.ID, "state", string(res.State), "why", res.Error)
+		}
+	}
+	if fresh > complaints {
+		r.cfg.Log.Warn("more are not as declared", "resources", fresh-complaints)
+	}
+}

@@ -1,8 +1,11 @@
 package host
 
 import (
+	"log/slog"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"noxmesh/declaration"
@@ -63,4 +66,36 @@ func TestWhatAReportSays(t *testing.T) {
 	if says(two) == says(other) {
 		t.Error("where a word ends has no part in it")
 	}
+}
+
+// What is not as declared stands in the log with its reason: once while it stays
+// so, anew when it is so again, and never more of it than a person reads.
+func TestWhatIsNotAsDeclaredIsInTheLog(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	r := &runner{node: &node{cfg: Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}}
+	pass := func(want int, all ...report.Resource) {
+		t.Helper()
+		log.Reset()
+		r.complain(report.Report{Resources: all})
+		if got := strings.Count(log.String(), "\n"); got != want {
+			t.Errorf("%d lines of %d resources, want %d:\n%s", got, len(all), want, log.String())
+		}
+	}
+	full := report.Resource{ID: "site/conf", State: report.StateFailed, Error: `write "/etc/conf": no space left on device`}
+	well := report.Resource{ID: "site/conf", State: report.StateOK}
+	pass(0, well)
+	pass(1, full)
+	if want := `level=WARN msg="not as declared" resource=site/conf state=failed why="write \"/etc/conf\": no space left on device"`; !strings.Contains(log.String(), want) {
+		t.Errorf("%q lacks %q", log.String(), want)
+	}
+	pass(0, full)
+	pass(0, well)
+	pass(1, full)
+	var many []report.Resource
+	for i := range complaints + 5 {
+		many = append(many, report.Resource{ID: strconv.Itoa(i), State: report.StateFailed, Error: "no"})
+	}
+	pass(complaints+1, many...)
+	pass(0, many...)
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -57,8 +58,23 @@ func Say(err error, path string) error {
 // Why is Say of the bare reason, for whoever names the path better than err
 // does: it may be that of a file with a made-up name, another at each attempt.
 func Why(err error, path string) error {
-	if no := reason(err); no != 0 {
-		return Say(no, path)
+	return Say(bare(err), path)
+}
+
+// bare is the innermost error of a file system's own, without what was said about it.
+func bare(err error) error {
+	if !Refused(err) {
+		return err
+	}
+	var within []error
+	switch e := err.(type) { //nolint:errorlint // each layer is taken off by itself
+	case interface{ Unwrap() error }:
+		within = []error{e.Unwrap()}
+	case interface{ Unwrap() []error }:
+		within = e.Unwrap()
+	}
+	if i := slices.IndexFunc(within, Refused); i >= 0 {
+		return bare(within[i])
 	}
 	return err
 }

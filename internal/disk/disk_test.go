@@ -73,6 +73,12 @@ func TestARefusalSaysWhereAndWhatToDo(t *testing.T) {
 	}
 }
 
+// named is a refusal in words of its own.
+type named struct{ error }
+
+func (n named) Error() string        { return "disk 7: " + n.error.Error() }
+func (n named) Is(target error) bool { return errors.Is(n.error, target) }
+
 func TestOnlyARefusalIsExplained(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{nil, errors.New("no space left on device"), fs.ErrNotExist, syscall.EACCES} {
@@ -82,6 +88,10 @@ func TestOnlyARefusalIsExplained(t *testing.T) {
 	}
 	if got := disk.Say(syscall.ENOSPC, ""); got != error(syscall.ENOSPC) { //nolint:errorlint // itself
 		t.Errorf("of nobody's path it says %v", got)
+	}
+	within := fault.Wrap(fault.Unavailable, errors.Join(&fs.PathError{Op: "write", Path: "/made-up", Err: named{syscall.ENOSPC}}, fs.ErrClosed), "copy")
+	if got := disk.Why(within, "/").Error(); !strings.HasPrefix(got, "disk 7: no space left on device: ") {
+		t.Errorf("the innermost error is no longer what it was: %q", got)
 	}
 	for no, want := range map[syscall.Errno]string{syscall.EIO: `the disk under "/" does not read or write`, syscall.EDQUOT: `a quota on "/"`} {
 		if got := disk.Say(no, "/").Error(); !strings.Contains(got, want) {

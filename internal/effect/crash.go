@@ -3,6 +3,7 @@
 package effect
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"os"
@@ -28,7 +29,7 @@ func Do(name string, f func() error) error {
 	h := reach(name)
 	h.crash("before")
 	if err := h.planned(); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+		return err
 	}
 	if err := f(); err != nil {
 		return err
@@ -134,12 +135,32 @@ func (h here) planned() error {
 			}
 		}
 		note("MESH_EFFECTS", "fail "+failure)
-		return errorOf(name)
+		at, _, _ := strings.Cut(point, "#")
+		return refusal{at, errorOf(name)}
 	}
 	return nil
 }
 
-func errorOf(name string) error {
+// refusal is the kernel's error as an effect that was told to fail has it: to the
+// program it is that, and to whoever reads it, it says at which place it was.
+type refusal struct {
+	at  string
+	err syscall.Errno
+}
+
+func (r refusal) Error() string { return r.at + ": " + r.err.Error() }
+
+func (r refusal) Is(target error) bool { return errors.Is(r.err, target) }
+
+func (r refusal) As(target any) bool {
+	no, ok := target.(*syscall.Errno)
+	if ok {
+		*no = r.err
+	}
+	return ok
+}
+
+func errorOf(name string) syscall.Errno {
 	switch name {
 	case "ENOSPC":
 		return syscall.ENOSPC

@@ -121,7 +121,7 @@ func (w *told) renew() {
 			return ""
 		})
 	}
-	if w.mortal == "builder" && len(w.builders) > 1 && w.builders[1].running() {
+	if w.mortal == "builder" && !w.failing && len(w.builders) > 1 && w.builders[1].running() {
 		w.builders[1].stop() // it comes when the other has died
 	}
 }
@@ -144,9 +144,13 @@ func (w *told) more() bool {
 // is mortal has died, or is through with it.
 func (w *told) isOut(commit string) {
 	w.t.Helper()
+	if w.failing {
+		w.isOutAfterAll(commit)
+		return
+	}
 	if w.mortal == "builder" {
 		w.until("it is built, or the builder has died", func(s status.Status) string {
-			if !w.failing && w.died.Load() > w.before.Load() || w.quiet() {
+			if w.died.Load() > w.before.Load() {
 				return ""
 			}
 			return isFit("site", commit)(s)
@@ -157,16 +161,28 @@ func (w *told) isOut(commit string) {
 			w.builderJoins("builder2")
 		}
 	}
-	w.until("it is out, or something has failed", func(s status.Status) string {
-		if w.quiet() {
-			return ""
+	w.until("it is out", isOut("site", commit, 1))
+}
+
+// isOutAfterAll waits until a commit is out on the way of which things fail, and
+// there is nobody else to do them. A build that could not be is tried again by
+// itself, in a minute: there is a commit before.
+func (w *told) isOutAfterAll(commit string) {
+	w.t.Helper()
+	for out := false; !out; {
+		told := w.died.Load()
+		w.until("it is out, or somebody was told why not", func(s status.Status) string {
+			against := isOut("site", commit, 1)(s)
+			out = against == ""
+			if w.mortal != "host" && w.died.Load() > told && w.waiting() == "" {
+				return ""
+			}
+			return against
+		})
+		if !out {
+			commit = w.forge.commit("site", files{"nudge": "again" + commit})
+			w.head("site", commit)
 		}
-		return isOut("site", commit, 1)(s)
-	})
-	if w.failing { // whoever could not, tries again by itself, in a minute: there is a commit before
-		commit = w.forge.commit("site", files{"nudge": "again" + commit})
-		w.head("site", commit)
-		w.until("it is out", isOut("site", commit, 1))
 	}
 }
 

@@ -54,8 +54,8 @@ func callsOf(places []place) map[string]string {
 	return calls
 }
 
-// faulty is the failures of one story. One at a time of those that are told in the
-// same words: of two, nobody could say which of them was.
+// faulty is the failures of one story. Each says at which place it is, so that of
+// several at once it is known which of them was told.
 type faulty struct {
 	state   sync.Mutex            // guards what follows
 	begun   map[string]*beginning // by failure
@@ -72,10 +72,9 @@ type beginning struct {
 	said    int
 }
 
-// share is how many failures a round has. A build that could not be is tried again
-// in a minute, and a loop waits twice as long each time.
+// share is how many failures a round has: a loop waits twice as long each time.
 func share(mortal string) int64 {
-	return map[string]int64{"builder": 1, "controller": 3}[mortal]
+	return map[string]int64{"controller": 3}[mortal]
 }
 
 func (w *told) faults() string { return w.path("faults") }
@@ -127,8 +126,7 @@ func (w *told) fails() {
 		return
 	}
 	for _, failure := range w.ends {
-		under := slices.ContainsFunc(slices.Collect(maps.Keys(w.begun)), func(f string) bool { return family(f) == family(failure) })
-		if under || slices.Contains(w.over, failure) {
+		if w.begun[failure] != nil || slices.Contains(w.over, failure) {
 			continue
 		}
 		w.begun[failure] = &beginning{log: w.logLength(), said: len(w.said)}
@@ -183,14 +181,6 @@ func (w *told) finish(failure string, found []invariant.Finding) {
 	w.died.Add(1)
 }
 
-// quiet reports whether this round has had its share of failures, and nobody
-// waits to be told of one.
-func (w *told) quiet() bool {
-	w.state.Lock()
-	defer w.state.Unlock()
-	return w.failing && share(w.mortal) > 0 && w.rests() && len(w.begun) == 0
-}
-
 // rest waits until no failure is under way; none begins until the next round.
 func (w *told) rest() {
 	w.t.Helper()
@@ -238,12 +228,12 @@ func (w *told) tells(failure string, b *beginning) string {
 		return ""
 	}
 	words, near := failures()[errno], ""
-	for _, message := range w.messages(b) {
-		if !strings.Contains(message, words) {
+	for _, m := range w.messages(b) {
+		if !strings.Contains(m.text, point+": ") {
 			continue
 		}
-		if near += "\n  " + message; says(name, message, words) {
-			w.t.Logf("%s %s is told: %s", w.mortal, failure, message)
+		if near += "\n  " + m.where + " " + m.text; m.says(point, words) {
+			w.t.Logf("%s %s is told by %s: %s", w.mortal, failure, m.where, m.text)
 			return ""
 		}
 	}
@@ -256,17 +246,24 @@ func (w *told) tells(failure string, b *beginning) string {
 // messages is what people could have read since a failure began: lines of the
 // program's log, what commands have said, and the troubles of the status, each
 // with what it is about.
-func (w *told) messages(b *beginning) []string {
-	all := []string{w.said[b.said:]}
-	if text, err := os.ReadFile(w.logFile()); err == nil {
-		all = append(all, strings.Split(string(text[min(b.log, int64(len(text))):]), "\n")...)
+func (w *told) messages(b *beginning) (all []message) {
+	text, err := os.ReadFile(w.logFile())
+	if err == nil {
+		text = text[min(b.log, int64(len(text))):]
+	}
+	for where, said := range map[string]string{"a command": w.said[b.said:], "the log": string(text)} {
+		for line := range strings.Lines(said) {
+			all = append(all, message{where, strings.TrimSpace(line)})
+		}
 	}
 	if s, err := w.status(); err == nil {
 		var tree any
 		text, err := json.Marshal(s)
 		must(w.t, err)
 		must(w.t, json.Unmarshal(text, &tree))
-		all = append(all, leaves(tree, "")...)
+		for _, leaf := range leaves(tree, "") {
+			all = append(all, message{"the status", leaf})
+		}
 	}
 	return all
 }

@@ -3,7 +3,6 @@
 package line
 
 import (
-	"cmp"
 	"regexp"
 	"strings"
 )
@@ -30,36 +29,18 @@ func silent(name, calls string) string {
 	return ""
 }
 
-// The words by which a message is known to be of an effect where they do not
-// name it themselves.
-func of() map[string]string {
-	const (
-		writes   = `write \\?"/`
-		removes  = `remove \\?"/`
-		registry = `cannot keep .*write \\?"/[^"]*/registry`
-	)
-	return map[string]string{
-		"disk.file.stage": writes, "disk.file.commit": writes, "disk.file.seal": writes,
-		"builder.answer.drop": removes, "builder.answer.sweep": removes, "builder.state.sweep": removes, "builder.workshop.clear": removes, "builder.workshop.close": removes,
-		"keep.folder.make": `make the state folder \\?"/`, "keep.file.remove": removes,
-		"registry.content.stage": registry, "registry.content.commit": registry, "registry.folder.make": registry, "registry.folder.seal": registry,
-		"registry.upload.open": registry, "registry.upload.write": registry, "registry.upload.commit": registry, "registry.upload.remove": registry, "registry.blob.move": registry,
-	}
-}
+// message is what a person can read.
+type message struct{ where, text string }
 
-// family is what failures have in common that are told in the same words.
-func family(failure string) string {
-	name, _, _ := strings.Cut(failure, "@")
-	return cmp.Or(of()[name], name)
-}
-
-// says reports whether a message names what could not be done, and why.
-func says(name, message, words string) bool {
-	own := name + ": " + words
-	if !strings.Contains(message, own) && (of()[name] == "" || !regexp.MustCompile(of()[name]).MatchString(message)) {
+// says reports whether it names what could not be done, and why: this very place,
+// which no other message of the mesh has in it, and a thing that a person knows.
+// What is only said to whoever follows the program's doings is told to nobody.
+func (m message) says(place, words string) bool {
+	own := place + ": " + words
+	if !strings.Contains(m.text, own) || regexp.MustCompile(`\blevel=(DEBUG|INFO)\b`).MatchString(m.text) {
 		return false
 	}
-	rest := strings.ReplaceAll(strings.ReplaceAll(message, own, ""), words, "")
+	rest := strings.ReplaceAll(m.text, own, "")
 	rest = regexp.MustCompile(`msg="[^"]*"`).ReplaceAllString(rest, "")
 	return regexp.MustCompile(`\\?"[^"\\]+\\?"|(path|module|node|subject|request)=`).MatchString(rest)
 }
