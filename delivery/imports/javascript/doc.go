@@ -34,9 +34,11 @@
 //   - A test is what lies in __tests__, __mocks__, __fixtures__, test, tests, e2e or
 //     cypress, what has .test, .spec, .test-d, .spec-d, .cy or .e2e in its name, and the
 //     configuration of what runs tests. Other configurations take part in the build.
-//   - .d.ts is read as any other file. Not read are .vue, .svelte, .astro and .mdx, whose
-//     own syntax decides what is code in them, and node_modules. A .js with types in it
-//     is read as TypeScript; those of Flow that TypeScript does not have are a fault.
+//   - .d.ts is read as any other file. A .js with types in it is read as TypeScript;
+//     those of Flow that TypeScript does not have are a fault.
+//   - Of .vue and .svelte the scripts at the top are read, in what their lang says, and the
+//     src of a script of Vue's is an import. What stands in their templates is not read, nor
+//     is what their compilers add. Not read at all are .astro, .mdx and node_modules.
 //   - HTML's comments are comments in .js, .cjs and .jsx as long as the file is no module.
 //
 // What is no JavaScript is a fault with its place. Some of it is read all the same,

@@ -26,14 +26,16 @@ func seeds() []seed {
 		{"package.json", `{"name": "@a/b", "workspaces": ["a/**", "{b,c}/*"], "imports": {"#a/*": {"b": ["./c/*", "d"]}}, "dependencies": {"x": "npm:y@1", "z": "file:../z"}}`},
 		{"tsconfig.json", `{"extends": ["./tsconfig", "../x"], /* a */ "compilerOptions": {"baseUrl": ".", "paths": {"x*": ["../*"],},}, "references": [{"path": "."}]}`},
 		{"pnpm-workspace.yaml", "packages:\n  - 'a/*' # b\n  - \"!c\"\nd: [e]\n"},
+		{"a.vue", "<!-- --><template lang=''><a :b='c'>{{ d < e }}<br></a></template>\n<script lang=\"ts\">import 'x'</script><script setup src=y />\n<f><</f>"},
+		{"a.svelte", "<script module>import 'x'</script>{#if `${a}` < '}'}<b c={d} {...e} f=\"{g ? '\"' : /* */ h}\"/>{/if}\n<style></style>"},
 	}
 }
 
 // FuzzRead reads one file of any text beside some that make use of it.
 func FuzzRead(f *testing.F) {
 	all := seeds()
-	if len(all) != 10 {
-		f.Fatalf("%d seeds, want 10", len(all))
+	if len(all) != 12 {
+		f.Fatalf("%d seeds, want 12", len(all))
 	}
 	for _, s := range all {
 		f.Add(s.file, []byte(s.text))
@@ -108,6 +110,15 @@ func TestHostile(t *testing.T) {
 		"quotes":         {"a.js", "require('" + long("\\u{", 1<<18) + "')"},
 		"references":     {"a.ts", "/// <reference " + long("a=' '", 1<<18)},
 		"names":          {"a.js", "import '" + long("a/", 1<<20) + "'"},
+		"scripts":        {"a.vue", long("<script>", 1<<18)},
+		"short scripts":  {"a.vue", long("<script></script>\n", 1<<17)},
+		"tags":           {"a.svelte", long("<a>", 1<<19) + long("</b>", 1<<18)},
+		"closed tags":    {"a.svelte", long("<a><b></a>", 1<<17)},
+		"braces":         {"a.svelte", long("{", 1<<20)},
+		"values in vain": {"a.svelte", long("<a b={", 1<<18)},
+		"quotes in vain": {"a.svelte", "{" + long("\"\\", 1<<20)},
+		"comments":       {"a.svelte", long("{/*", 1<<19)},
+		"texts":          {"a.svelte", "{" + long("`${", 1<<19)},
 		"values":         {"package.json", long("[", 1<<20)},
 		"extended":       {"tsconfig.json", `{"extends": [` + long(`"./tsconfig.json",`, 1<<16) + `]}`},
 		"patterns":       {"package.json", `{"imports": {` + long(`"#a*b": "./*",`, 1<<16) + `}}`},

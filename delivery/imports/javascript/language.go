@@ -31,7 +31,7 @@ func configuration(base string) bool {
 
 func code(base string) bool {
 	switch path.Ext(base) {
-	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx":
+	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte":
 		return true
 	}
 	return false

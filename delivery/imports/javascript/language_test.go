@@ -73,14 +73,14 @@ func TestWants(t *testing.T) {
 	t.Parallel()
 	l := javascript.Language{}
 	for _, name := range []string{
-		"a.js", "a.mjs", "a.cjs", "a.jsx", "a.ts", "a.mts", "a.cts", "a.tsx", "a.d.ts", "x/a.test.ts", "package.json",
+		"a.js", "a.mjs", "a.cjs", "a.jsx", "a.ts", "a.mts", "a.cts", "a.tsx", "a.d.ts", "a.vue", "a.svelte", "x/a.test.ts", "package.json",
 		"x/package.json", "tsconfig.json", "x/tsconfig.base.json", "jsconfig.json", "pnpm-workspace.yaml",
 	} {
 		if !l.Wants(name, false) {
 			t.Errorf("%s is not wanted", name)
 		}
 	}
-	for _, name := range []string{"node_modules/a/index.js", "x/node_modules/a/package.json", "a.vue", "a.svelte", "a.json", "a.jsxx", "js", "go.mod"} {
+	for _, name := range []string{"node_modules/a/index.js", "x/node_modules/a/package.json", "a.astro", "a.mdx", "a.json", "a.jsxx", "js", "go.mod"} {
 		if l.Wants(name, false) {
 			t.Errorf("%s is wanted", name)
 		}

@@ -11,8 +11,9 @@ import (
 )
 
 // Library is what each package of the tree ships: its package.json, what files
-// says there and what its entries name, or else everything; without tests,
-// documents and what was installed.
+// says there and what its entries name, or else everything that no .npmignore
+// leaves out; without tests, documents and what was installed. A .gitignore says
+// nothing here: what a build makes is mostly in it.
 func (l Language) Library(tree fs.FS) ([]string, error) {
 	all, err := imports.Walk(tree, unshipped)
 	if err != nil {
@@ -46,7 +47,7 @@ func nearest(ships map[string]*shipment, file string) (*shipment, string) {
 // unshipped reports whether nothing in a folder goes to others.
 func unshipped(folder string) bool {
 	name := path.Base(folder)
-	return name == "node_modules" || strings.HasPrefix(name, ".")
+	return name == "node_modules" || name == ".git" || name == ".svn" || name == ".hg" || name == "CVS"
 }
 
 // below is a path in a folder that it lies in.
@@ -62,7 +63,8 @@ type shipment struct {
 	name             string
 	limited          bool // files says what is in it
 	wanted, unwanted [][]string
-	entries          []string // what main, types, exports and the like name; a * is anything
+	entries          []string             // what main, types, exports and the like name; a * is anything
+	ignores          map[string][]ignored // what the .npmignore of each folder leave out
 }
 
 // ships is each package of a tree that others import, by its folder.
@@ -88,12 +90,35 @@ func (l Language) ships(tree fs.FS, all []string) (map[string]*shipment, error) 
 		}
 		ships[path.Dir(o.At.File)] = newShipment(o.Name, v)
 	}
-	return ships, nil
+	return ships, ignoreIn(tree, all, ships)
+}
+
+// ignoreIn lets each package know what its .npmignore leave out.
+func ignoreIn(tree fs.FS, all []string, ships map[string]*shipment) error {
+	for _, file := range all {
+		if path.Base(file) != ".npmignore" {
+			continue
+		}
+		in, dir := nearest(ships, file)
+		if in == nil {
+			continue
+		}
+		text, err := imports.Text(tree, file, largest)
+		if err != nil {
+			return err
+		}
+		folder := path.Dir(below(file, dir))
+		if folder == "." {
+			folder = ""
+		}
+		in.ignores[folder] = ignoredBy(string(text))
+	}
+	return nil
 }
 
 func newShipment(name string, v value) *shipment {
 	limited := slices.ContainsFunc(v.fields, func(f field) bool { return f.name == "files" })
-	s := &shipment{name: name, limited: limited, entries: []string{"index.js"}}
+	s := &shipment{name: name, limited: limited, entries: []string{"index.js"}, ignores: map[string][]ignored{}}
 	list := v.get("files").texts()
 	for _, each := range list[:min(most, len(list))] {
 		pattern, not := strings.CutPrefix(each.text, "!")
@@ -130,17 +155,21 @@ func (s *shipment) has(file string) bool {
 	switch {
 	case file == "package.json":
 		return true
-	case forTests(file) || strings.HasSuffix(strings.ToLower(file), ".md"):
+	case forTests(file) || strings.HasSuffix(strings.ToLower(file), ".md") || never(file):
 		return false
-	case !s.limited:
-		return true
 	}
 	for _, entry := range s.entries {
 		if names(entry, file) {
 			return true
 		}
 	}
-	return lists(s.wanted, file) && !lists(s.unwanted, file)
+	if s.leaves(file) {
+		return false
+	}
+	if s.limited {
+		return lists(s.wanted, file) && !lists(s.unwanted, file)
+	}
+	return !hidden(file)
 }
 
 // lists reports whether patterns name a file, or a folder that it lies in.

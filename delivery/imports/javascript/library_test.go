@@ -29,7 +29,7 @@ func TestWhatAPackageShips(t *testing.T) {
 		`{"name": "a", "files": ["./lib/", "!lib/*.d.ts"]}`:                           "index.js lib/a.js lib/index.js",
 		`{"name": "a", "files": ["dist/*"]}`:                                          "dist/a/b.js index.js",
 		`{"name": "a", "files": ["*.js"]}`:                                            "index.js main.js",
-		`{"name": "a", "files": ["."]}`:                                               ".eslintrc.json dist/a/b.js index.js lib/a.d.ts lib/a.js lib/index.js main.js",
+		`{"name": "a", "files": ["."]}`:                                               ".cache/x .eslintrc.json dist/a/b.js index.js lib/a.d.ts lib/a.js lib/index.js main.js",
 		`{"name": "a", "files": [], "main": "lib"}`:                                   "index.js lib/index.js",
 		`{"name": "a", "files": [], "main": "./main", "types": "lib/a.d.ts"}`:         "index.js lib/a.d.ts main.js",
 		`{"name": "a", "files": [], "exports": {"./*": {"import": ["./dist/*.js"]}}}`: "dist/a/b.js index.js",

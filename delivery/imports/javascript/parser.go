@@ -41,11 +41,14 @@ type parser struct {
 }
 
 // dialect is how a file is to be read.
-type dialect struct{ ts, jsx, html bool }
+type dialect struct {
+	ts, jsx, html bool
+	line          int // that the text begins on; 0 is the first
+}
 
 // parse reads a file. What it asks for is right as far as the first error.
 func parse(src []byte, d dialect) *parser {
-	p := &parser{src: src, ts: d.ts, jsx: d.jsx, html: d.html, line: 1, spare: 4*len(src) + 4096}
+	p := &parser{src: src, ts: d.ts, jsx: d.jsx, html: d.html, line: max(1, d.line), spare: 4*len(src) + 4096}
 	if p.starts("\ufeff") {
 		p.pos += 3
 	}

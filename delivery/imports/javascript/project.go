@@ -106,13 +106,43 @@ func (p *project) read(file string) {
 	if !p.readable(file) {
 		return
 	}
-	src := understood(p.texts[file], dialectOf(file))
-	if src.why != "" {
-		p.fault(file, src.where, "%s", src.why)
-	}
 	inside, _ := p.within(file)
 	folder := path.Dir(file)
 	a := asker{project: p, file: file, test: forTests(inside), above: p.above(folder), config: p.configure(folder)}
+	if component(file) {
+		a.component()
+		return
+	}
+	a.code(p.texts[file], dialectOf(file))
+}
+
+// component keeps what the scripts of a component ask for.
+func (a asker) component() {
+	scripts, more := scriptsOf(a.file, a.texts[a.file])
+	if more {
+		a.fault(a.file, 0, "there are more than %d scripts, and no more are read: a component has two at most", mostScripts)
+	}
+	for _, s := range scripts {
+		d, is := s.dialect()
+		switch {
+		case s.from != "":
+			a.ask(ask{name: s.from, line: s.line})
+		case s.open:
+			a.fault(a.file, s.line, "the script does not end: </script> would be right")
+		case !is:
+			a.fault(a.file, s.line, "the script is in %q, which is not read: lang is ts, tsx, jsx or js", short([]byte(s.lang)))
+		default:
+			a.code(s.text, d)
+		}
+	}
+}
+
+// code keeps what a text of JavaScript or TypeScript asks for.
+func (a asker) code(text []byte, d dialect) {
+	src := understood(text, d)
+	if src.why != "" {
+		a.fault(a.file, src.where, "%s", src.why)
+	}
 	if src.element > 0 {
 		a.elements(src)
 	}
