@@ -10,12 +10,18 @@ import (
 	"noxmesh/trouble"
 )
 
-// The recount: the failures at the end of a history, since the last success,
-// that are like the last one.
+// The recount: the failures since the last success that are like the last one.
+// What four others have come after is forgotten.
 func recount(history []string) (alike int, since int) {
 	last := history[len(history)-1]
-	for i := len(history) - 1; i >= 0 && history[i] == last; i-- {
-		alike, since = alike+1, i
+	others := map[string]bool{}
+	for i := len(history) - 1; i >= 0 && history[i] != ""; i-- {
+		if history[i] == last {
+			alike, since = alike+1, i
+			clear(others)
+		} else if others[history[i]] = true; len(others) > 3 {
+			break
+		}
 	}
 	return alike, since
 }
@@ -25,7 +31,7 @@ func TestTroubleIsARecount(t *testing.T) {
 	start := time.Date(2026, 11, 29, 17, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {
 		// "" is a success, which clears.
-		history := rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "a", "b"}), 1, 12).Draw(t, "history")
+		history := rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "a", "b", "b", "c", "d", "e", "f"}), 1, 20).Draw(t, "history")
 		var now trouble.Trouble
 		for i, fingerprint := range history {
 			if fingerprint == "" {
@@ -46,6 +52,21 @@ func TestTroubleIsARecount(t *testing.T) {
 			t.Fatalf("a success did not clear: %+v", now)
 		}
 	})
+}
+
+func TestTwoFailuresByTurnsAreStuck(t *testing.T) {
+	t.Parallel()
+	var is trouble.Trouble
+	for n := range 100 {
+		at := time.Unix(int64(n), 0)
+		is = is.Again("source/site", []string{"refused", "timed out"}[n%2], "x", at)
+		if is.Stuck() != (n >= 4) || !is.Since.Equal(time.Unix(int64(n%2), 0)) || is.Count != int64(n/2+1) || len(is.Others) > 1 {
+			t.Fatalf("the %d. failure: %+v", n+1, is)
+		}
+	}
+	if is = is.Again("source/site", "denied", "x", time.Unix(100, 0)); is.Stuck() || is.Count != 1 {
+		t.Errorf("a failure that had not come before: %+v", is)
+	}
 }
 
 func TestTheWordsAreThoseOfTheLast(t *testing.T) {

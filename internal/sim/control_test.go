@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing/synctest"
@@ -193,7 +194,7 @@ func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
 func (w *world) younger(was, is []trouble.Trouble) {
 	for _, t := range is {
 		i := slices.IndexFunc(was, func(old trouble.Trouble) bool { return old.Key == t.Key })
-		if i < 0 || was[i] == t {
+		if i < 0 || reflect.DeepEqual(was[i], t) {
 			continue
 		}
 		old, unsaid := was[i], w.unsaid[t.Key]

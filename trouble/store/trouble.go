@@ -7,11 +7,18 @@ import (
 
 // Save records the trouble under its key.
 func Save(tx *db.Tx, t trouble.Trouble) error {
+	others := ""
+	if len(t.Others) > 0 {
+		var err error
+		if others, err = db.JSON(t.Others); err != nil {
+			return err
+		}
+	}
 	tx.Changed("trouble", t.Key)
-	_, err := tx.Exec(`INSERT INTO trouble (name, fingerprint, says, since, count, last) VALUES ($1, $2, $3, $4, $5, $6)
+	_, err := tx.Exec(`INSERT INTO trouble (name, fingerprint, says, since, count, last, others) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, says = excluded.says, since = excluded.since,
-		count = excluded.count, last = excluded.last`,
-		t.Key, t.Fingerprint, t.Says, db.Millis(t.Since), t.Count, db.Millis(t.Last))
+		count = excluded.count, last = excluded.last, others = excluded.others`,
+		t.Key, t.Fingerprint, t.Says, db.Millis(t.Since), t.Count, db.Millis(t.Last), others)
 	return err
 }
 
@@ -22,12 +29,16 @@ func Clear(tx *db.Tx, key string) error {
 	return err
 }
 
-const selectTrouble = `SELECT name, fingerprint, says, since, count, last FROM trouble `
+const selectTrouble = `SELECT name, fingerprint, says, since, count, last, others FROM trouble `
 
 func scan(r db.Row) (t trouble.Trouble, err error) {
 	var since, last int64
-	err = r.Scan(&t.Key, &t.Fingerprint, &t.Says, &since, &t.Count, &last)
+	var others string
+	if err = r.Scan(&t.Key, &t.Fingerprint, &t.Says, &since, &t.Count, &last, &others); err != nil {
+		return t, err
+	}
 	t.Since, t.Last = db.Time(since), db.Time(last)
+	t.Others, err = db.FromJSON[[]trouble.Other]("the trouble of "+t.Key, others)
 	return t, err
 }
 

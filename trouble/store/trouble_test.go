@@ -20,6 +20,8 @@ func TestTroubleIsKeptUntilItIsCleared(t *testing.T) {
 		for n := range 3 {
 			kept = kept.Again("source/site", "unreachable", "no route\x1b[0m", now.Add(time.Duration(n)*time.Minute))
 			dbtest.Write(t, d, func(tx *db.Tx) error { return troublestore.Save(tx, kept) })
+			kept = kept.Again("source/site", "denied", "", now.Add(time.Duration(n)*time.Minute))
+			dbtest.Write(t, d, func(tx *db.Tx) error { return troublestore.Save(tx, kept) })
 		}
 		others := []trouble.Trouble{
 			trouble.Trouble{}.Again("Source/site", "f", "", now),
