@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"noxmesh/status"
+)
 
 // GraphIn narrows the graph to what one module needs and what needs it.
 type GraphIn struct {
@@ -87,19 +91,21 @@ type ChangeIn struct {
 
 // ChangeOut is what a commit would change. Nothing of it is recorded.
 type ChangeOut struct {
-	Module   string        `json:"module"`
-	Ref      string        `json:"ref"`
-	Commit   string        `json:"commit"`
-	Tree     string        `json:"tree"`
-	Now      string        `json:"now,omitempty"` // the commit that the mesh has of it
-	Same     bool          `json:"same"`          // the module's folder is what it is now
-	Rebuilt  []Rebuilt     `json:"rebuilt"`       // in the order in which they are built
-	Added    []Edge        `json:"edges_added"`
-	Removed  []Edge        `json:"edges_removed"`
-	Requires Moved         `json:"requires"`
-	Provides Moved         `json:"provides"`
-	Against  []string      `json:"against"` // what would stand against it
-	Nodes    []ChangedNode `json:"nodes"`
+	Module      string              `json:"module"`
+	Ref         string              `json:"ref"`
+	Commit      string              `json:"commit"`
+	Tree        string              `json:"tree"`
+	Now         string              `json:"now,omitempty"` // the commit that the mesh has of it
+	Same        bool                `json:"same"`          // the module's folder is what it is now
+	Rebuilt     []Rebuilt           `json:"rebuilt"`       // in the order in which they are built
+	Added       []Edge              `json:"edges_added"`
+	Removed     []Edge              `json:"edges_removed"`
+	Requires    Moved               `json:"requires"`
+	Provides    Moved               `json:"provides"`
+	Against     []string            `json:"against"`               // what would stand against it
+	Environment *status.Environment `json:"environment,omitempty"` // what its commands would run in
+	Instead     string              `json:"instead,omitempty"`     // the image that it names now, where the commit names another
+	Nodes       []ChangedNode       `json:"nodes"`
 }
 
 // Moved is names that come and go.
@@ -141,9 +147,10 @@ type Stale struct {
 
 // StaleReason is what was and what is.
 type StaleReason struct {
-	Cause    string `json:"cause"`              // never-built, tree, platform, input or gone
+	Cause    string `json:"cause"`              // never-built, tree, platform, input, environment or gone
 	Module   string `json:"module,omitempty"`   // of an input
 	Artifact string `json:"artifact,omitempty"` // of an input
+	Image    string `json:"image,omitempty"`    // of an environment: its name, as the module says it
 	From     string `json:"from,omitempty"`
 	To       string `json:"to,omitempty"`
 }

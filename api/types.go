@@ -239,21 +239,24 @@ type BuildsOut struct {
 
 // BuildOut is one request of the builders and what became of it.
 type BuildOut struct {
-	Request string    `json:"request"`
-	Module  string    `json:"module"`
-	Commit  string    `json:"commit"`
-	State   string    `json:"state"` // open, leased, withdrawn, built, failed, environment
-	Step    string    `json:"step,omitempty"`
-	Why     string    `json:"why,omitempty"`
-	Verdict string    `json:"verdict,omitempty"`
-	Build   string    `json:"build,omitempty"`
-	Content string    `json:"content,omitempty"`
-	Builder string    `json:"builder,omitempty"`
-	Asked   time.Time `json:"asked"`
-	Began   time.Time `json:"began,omitzero"`
-	Ended   time.Time `json:"ended,omitzero"`
-	LogSize int64     `json:"log_size,omitempty"`
-	Finding string    `json:"finding,omitempty"`
+	Request     string    `json:"request"`
+	Module      string    `json:"module"`
+	Commit      string    `json:"commit"`
+	State       string    `json:"state"` // open, leased, withdrawn, built, failed, environment
+	Step        string    `json:"step,omitempty"`
+	Why         string    `json:"why,omitempty"`
+	Verdict     string    `json:"verdict,omitempty"`
+	Build       string    `json:"build,omitempty"`
+	Content     string    `json:"content,omitempty"`
+	Builder     string    `json:"builder,omitempty"`
+	Asked       time.Time `json:"asked"`
+	Began       time.Time `json:"began,omitzero"`
+	Ended       time.Time `json:"ended,omitzero"`
+	LogSize     int64     `json:"log_size,omitempty"`
+	Environment string    `json:"environment,omitempty"` // the image that commands run in
+	Own         bool      `json:"own,omitempty"`         // they run in the builder's own root file system, which is not reproducible in general
+	Moved       string    `json:"moved,omitempty"`       // why the newest build of its module is stale, where the image is
+	Finding     string    `json:"finding,omitempty"`
 }
 
 // LogIn names a build by its request, its digest, or the beginning of either.

@@ -134,6 +134,9 @@ func (o *order) acceptable() error {
 	if n := len(o.request.Closure); len(o.request.Laid) != n {
 		return environment("the request names %d artifacts to build against, and not where they are: upgrade the controller", n)
 	}
+	if e := o.request.Environment; e != nil {
+		return environment("this builder cannot build in the image %s@%s: upgrade the builder", e.Image, e.Digest)
+	}
 	if err := enoughFree(o.bench.dir, o.limits); err != nil {
 		return environment("%s", err)
 	}
@@ -157,6 +160,9 @@ func (o *order) readManifest() error {
 	}
 	if o.manifest.Module != o.request.Module {
 		return failed(build.StepClone, "%s names the module %q, and the request is for %q", manifest.Name, o.manifest.Module, o.request.Module)
+	}
+	if b := o.manifest.Build; b != nil && b.In != "" && o.request.Environment == nil {
+		return environment("the module is built in the image %q, and the request names none: upgrade the controller", b.In)
 	}
 	return nil
 }

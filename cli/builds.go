@@ -47,7 +47,8 @@ func (s *shell) showBuilds(out api.BuildsOut, now time.Time) {
 		s.out.Note("nothing has been built yet")
 		return
 	}
-	t := newTable("BUILD", "MODULE", "COMMIT", "STATE", "VERDICT", "ASKED", "TOOK", "")
+	own := false
+	t := newTable("BUILD", "MODULE", "COMMIT", "STATE", "VERDICT", "IN", "ASKED", "TOOK", "")
 	for _, b := range out.Builds {
 		took, words := "", b.Why
 		if !b.Ended.IsZero() && !b.Began.IsZero() {
@@ -59,9 +60,31 @@ func (s *shell) showBuilds(out api.BuildsOut, now time.Time) {
 		if b.Finding != "" {
 			words = "finding: " + b.Finding
 		}
-		t.row(short(b.Request), b.Module, status.ShortCommit(b.Commit), b.State, b.Verdict, term.Ago(now.Sub(b.Asked)), took, firstLine(words))
+		if b.Moved != "" {
+			words = joinedWords(words, b.Moved)
+		}
+		own = own || b.Own
+		t.row(short(b.Request), b.Module, status.ShortCommit(b.Commit), b.State, b.Verdict, builtIn(b), term.Ago(now.Sub(b.Asked)), took, firstLine(words))
 	}
 	s.table(t)
+	if own {
+		s.out.Note("own: %s", status.OwnSays)
+	}
+}
+
+// builtIn is what the commands of a build ran in, in one word.
+func builtIn(b api.BuildOut) string {
+	if b.Own {
+		return "own"
+	}
+	return short(b.Environment)
+}
+
+func joinedWords(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
 }
 
 func (s *shell) logs() *cobra.Command {

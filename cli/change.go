@@ -53,6 +53,13 @@ func (s *shell) showChange(out api.ChangeOut) {
 	}
 	s.movedEdges("asks for more: ", out.Added)
 	s.movedEdges("asks no more:  ", out.Removed)
+	if e := out.Environment; e != nil && (e.Moved() || out.Instead != "") {
+		instead := ""
+		if out.Instead != "" {
+			instead = "; it names " + out.Instead + " now"
+		}
+		s.words("  ", e.Words()+instead)
+	}
 	for _, m := range []struct {
 		says  string
 		names []string

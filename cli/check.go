@@ -53,6 +53,9 @@ What a command of the build would leave behind is not looked for.`,
 				if out.Good {
 					s.line("%s: module %s is good", term.Clean(out.File), term.Clean(out.Module))
 				}
+				if out.In != nil {
+					s.showNames("built in", []folder.Name{*out.In})
+				}
 				s.showNames("owns", out.Owns)
 				s.showNames("asks for", out.Asks)
 				s.showOwners(out)

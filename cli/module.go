@@ -109,6 +109,9 @@ func (s *shell) moduleShow() *cobra.Command {
 
 func (s *shell) showModule(m api.ModuleShowOut, now time.Time) {
 	s.line("%s %s", s.out.Paint(term.Strong, m.Module), s.lineColour(m.Status))
+	if e := m.Status.Environment; e != nil {
+		s.line("  %s", term.Clean(e.Words()))
+	}
 	s.showWaiting(m.Status, now)
 	if m.Summary != "" {
 		s.line("  %s", term.Clean(m.Summary))

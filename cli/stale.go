@@ -16,9 +16,10 @@ func (s *shell) stale() *cobra.Command {
 		Use:   "stale",
 		Short: "Which modules are not what would be built now, and why",
 		Long: `Each module of which nothing current has been built, with the reason: its source
-moved, something that it is built against moved, what was built is gone from the
-registry, or nothing was ever built; and what it waits for. They stand in the order
-in which they are built. What is waited for is not failure: the exit status is 0.`,
+moved, something that it is built against moved, the image that it is built in is
+another, what was built is gone from the registry, or nothing was ever built; and
+what it waits for. They stand in the order in which they are built. What is waited
+for is not failure: the exit status is 0.`,
 		Example: `  mesh stale
   mesh stale -o json`,
 		Args:              arguments(0, 0),
@@ -77,6 +78,9 @@ func reasonWords(r api.StaleReason, m api.Stale) string {
 		return fmt.Sprintf("it was built for %s and is wanted for %s", term.Clean(r.From), term.Clean(r.To))
 	case "gone":
 		return fmt.Sprintf("build %s is gone from the registry", short(r.From))
+	}
+	if r.Cause == "environment" {
+		return term.Clean(status.MovedWords(r.Image, r.From, r.To))
 	}
 	what := r.Module + "/" + r.Artifact
 	switch {

@@ -115,6 +115,9 @@ func (s *shell) showStatus(st status.Status, one bool) {
 	}
 	for _, m := range st.Modules {
 		s.line("%s %s", s.out.Paint(term.Strong, m.Module), s.lineColour(m))
+		if e := m.Environment; e != nil && (one || e.Moved()) {
+			s.line("  %s", term.Clean(e.Words()))
+		}
 		s.showWaiting(m, st.At)
 		if one || m.Failed > 0 || m.Outstanding > 0 || slices.ContainsFunc(m.Nodes, quarantined) {
 			s.showOn(m, st.At, one)
@@ -155,7 +158,11 @@ func (s *shell) showWaiting(m status.Module, now time.Time) {
 	}
 	for _, t := range m.Trouble {
 		word := troubleWord(t, now)
-		if why := m.Source.Why; why != "" && strings.Contains(said, why) && strings.HasSuffix(t.Says, why) {
+		why := m.Source.Why
+		if e := m.Environment; e != nil && why == "" {
+			why = e.Why
+		}
+		if why != "" && strings.Contains(said, why) && strings.HasSuffix(t.Says, why) {
 			s.line("  %s", s.out.Paint(term.Bad, word))
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -16,11 +17,13 @@ import (
 	"noxmesh/delivery/imports"
 	"noxmesh/delivery/imports/spoken"
 	"noxmesh/delivery/source"
+	"noxmesh/image"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
 	"noxmesh/manifest"
 	"noxmesh/plan"
+	"noxmesh/status"
 )
 
 // refsOf is what a person may mean by a branch, a tag or a commit, the likeliest
@@ -71,6 +74,16 @@ func (c *Controller) answerChange(ctx context.Context, _ api.Who, in api.ChangeI
 		out.Against = append(out.Against, "waits for "+w.For)
 	}
 	err = c.with(ctx, func(v *view) error {
+		f := v.facts(v.modules[in.Module].row)
+		f.Source.Manifest = seen.Manifest
+		w := v.wantedAt(seen)
+		out.Environment = status.EnvironmentOf(f, w)
+		if was := base.source.Manifest.Build; was != nil && was.In != w.In && base.source.Commit != "" {
+			out.Instead = was.In
+		}
+		if says := w.Words(); says != "" {
+			out.Against = append(out.Against, "waits for "+says)
+		}
 		out.Against = append(out.Against, v.unmet(in.Module, seen.Manifest)...)
 		v.rebuilt(change, &out)
 		return nil
@@ -82,6 +95,7 @@ func (c *Controller) answerChange(ctx context.Context, _ api.Who, in api.ChangeI
 type base struct {
 	module mesh.Module
 	source source.Source
+	moved  bool // the image that it is built in is another than its newest build was made in
 	codes  []graph.Code
 }
 
@@ -91,17 +105,35 @@ func (v *view) base(module string) (b base, err error) {
 		return b, err
 	}
 	b.module, b.source = m.Module, v.source(module)
+	b.moved = v.imageMoved(module)
 	for _, name := range v.names {
 		is := v.modules[name]
-		b.codes = append(b.codes, codeOf(is.row.Module, is.source.Code))
+		b.codes = append(b.codes, codeOf(is.row.Module, is.source))
 	}
 	return b, nil
 }
 
-// codeOf is what the graph needs to know of a module with this code.
-func codeOf(m mesh.Module, code imports.Reading) graph.Code {
-	return graph.Code{Module: m.Name, Repository: git.Key(m.Repository), Folder: m.Folder, Found: code.Found}
+// codeOf is what the graph needs to know of a module with this source. The image
+// that it is built in is asked for like any other.
+func codeOf(m mesh.Module, s source.Source) graph.Code {
+	found := s.Code.Found
+	if b := s.Manifest.Build; b != nil && b.In != "" {
+		if r, ok := image.Parse(b.In); ok {
+			found = maps.Clone(found)
+			if found == nil {
+				found = map[string]imports.Found{}
+			}
+			of := found[inImages]
+			at := imports.Place{File: path.Join(m.Folder, manifest.Name)}
+			of.Imports = append(slices.Clone(of.Imports), imports.Import{Name: r.Name(), At: at})
+			found[inImages] = of
+		}
+	}
+	return graph.Code{Module: m.Name, Repository: git.Key(m.Repository), Folder: m.Folder, Found: found}
 }
+
+// inImages is the language in which images are asked for.
+const inImages = "container"
 
 // with is what follows where the module is what was seen.
 func (b base) with(seen source.Seen) graph.Change {
@@ -110,8 +142,8 @@ func (b base) with(seen source.Seen) graph.Change {
 		was.Set(code)
 		is.Set(code)
 	}
-	is.Set(codeOf(b.module, seen.Code))
-	return graph.Would(was, is, b.module.Name, seen.Tree != b.source.Tree)
+	is.Set(codeOf(b.module, source.Source{Code: seen.Code, Manifest: seen.Manifest}))
+	return graph.Would(was, is, b.module.Name, seen.Tree != b.source.Tree || b.moved)
 }
 
 // seeRev is the first of these refs that is there, read as a look would read it.

@@ -11,7 +11,6 @@ import (
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
 	deliverystore "noxmesh/delivery/store"
-	identitystore "noxmesh/identity/store"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
@@ -188,7 +187,7 @@ func (c *Controller) answerLook(ctx context.Context, _ api.Who, in api.LookIn) (
 	}
 	c.sources.Forgive(in.Module)
 	c.builds.Forgive(in.Module)
-	return out, nil
+	return out, c.forgiveImage(ctx, in.Module)
 }
 
 func (c *Controller) answerPolicy(ctx context.Context, who api.Who, in api.PolicyIn) (api.ModuleOut, error) {
@@ -319,61 +318,4 @@ func chosenNodes(v *view, f delivery.Facts, named []string) ([]*nodeView, error)
 		chosen = append(chosen, n)
 	}
 	return chosen, nil
-}
-
-func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsIn) (api.BuildsOut, error) {
-	out := api.BuildsOut{Builds: []api.BuildOut{}}
-	limit := in.Limit
-	if limit <= 0 || limit > 1000 {
-		limit = 50
-	}
-	err := c.db.Read(ctx, func(tx *db.Tx) error {
-		if in.Module != "" {
-			if _, err := deliverystore.Module(tx, in.Module); err != nil {
-				return err
-			}
-		}
-		rows, err := deliverystore.Builds(tx, in.Module, limit)
-		if err != nil {
-			return err
-		}
-		names, err := identitystore.BuilderNames(tx)
-		for _, a := range rows {
-			one, f := buildOut(a), delivery.Facts{Names: names}
-			one.Why, one.Finding = delivery.Named(f, one.Why), delivery.Named(f, one.Finding)
-			out.Builds = append(out.Builds, one)
-		}
-		return err
-	})
-	return out, err
-}
-
-func buildOut(a deliverystore.Attempt) api.BuildOut {
-	out := api.BuildOut{
-		Request: a.Request, Module: a.Module, Commit: a.Commit, State: a.State, Step: string(a.Step), Why: a.Why,
-		Build: string(a.Build), Content: string(a.Content), Builder: a.Builder, Asked: a.Asked, Began: a.Began, Ended: a.Ended,
-		LogSize: a.LogSize, Finding: a.Finding,
-	}
-	if a.Build != "" {
-		out.Verdict = a.Verdict.String()
-	}
-	return out
-}
-
-func (c *Controller) answerLog(ctx context.Context, _ api.Who, in api.LogIn) (api.LogOut, error) {
-	var out api.LogOut
-	err := c.db.Read(ctx, func(tx *db.Tx) error {
-		request, err := deliverystore.FindRequest(tx, in.Build)
-		if err != nil {
-			return err
-		}
-		text, complete, err := deliverystore.Log(tx, request)
-		if err != nil {
-			return err
-		}
-		at := min(max(in.Offset, 0), int64(len(text)))
-		out = api.LogOut{Request: request, Offset: at, Text: text[at:], Complete: complete}
-		return nil
-	})
-	return out, err
 }

@@ -23,7 +23,7 @@ func (c *Controller) answerStale(ctx context.Context, _ api.Who, _ api.Nothing) 
 				one.Built = b.Manifest.Built.Commit
 			}
 			for _, r := range delivery.Stale(f) {
-				one.Reasons = append(one.Reasons, api.StaleReason{Cause: string(r.Cause), Module: r.Module, Artifact: r.Artifact, From: r.From, To: r.To})
+				one.Reasons = append(one.Reasons, api.StaleReason{Cause: string(r.Cause), Module: r.Module, Artifact: r.Artifact, Image: r.Image, From: r.From, To: r.To})
 			}
 			for _, w := range delivery.Compare(f, out.At).Waiting {
 				one.Waiting = append(one.Waiting, api.StaleWait(w))

@@ -130,6 +130,9 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 		Folder: m.Folder, Platform: a.Closure.Platform, Closure: a.Closure.Inputs, Laid: f.Inputs.Laid, Attempt: a.Attempt,
 		Limit: int64(c.cfg.Limit / time.Second), Registry: c.at.Registry, Target: m.Name,
 	}
+	if a.Closure.Environment != "" {
+		r.Environment = &build.Environment{Image: f.In.Reference().Name(), Digest: a.Closure.Environment}
+	}
 	var err error
 	if r.ID, err = r.Identity(); err != nil {
 		return err

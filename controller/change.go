@@ -11,6 +11,7 @@ import (
 	mesh "noxmesh"
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/environment"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
@@ -44,7 +45,7 @@ func (v *view) setModule(name string, row deliverystore.ModuleRow, known bool) {
 	v.touched[name] = true
 	if !known {
 		v.code.Remove(name)
-		m.source = source.Source{} // it left with its module
+		m.source, m.image = source.Source{}, "" // they left with their module
 		v.moved(v.known.Forget(name))
 		return
 	}
@@ -56,7 +57,8 @@ func (v *view) setSource(module string, s source.Source) {
 	s.Module = module
 	if m.known {
 		m.source = s
-		v.code.Set(codeOf(m.row.Module, s.Code))
+		v.code.Set(codeOf(m.row.Module, s))
+		m.image = v.imageOf(s)
 		v.touched[module] = true
 		v.moved(v.known.Set(module, read(s)))
 	}
@@ -248,6 +250,64 @@ func (v *view) declareOn(was, is []*artifact.Build) {
 // buildsOn is the builds that are declared on a node.
 func (v *view) buildsOn(n *nodeView) []*artifact.Build {
 	return slices.Collect(maps.Values(v.declaredOn(n.declared)))
+}
+
+// imageOf is the key of the image that a source asks to be built in, or empty:
+// it names none, or says the very bytes.
+func (v *view) imageOf(s source.Source) string {
+	if s.Commit == "" || s.Manifest.Build == nil {
+		return ""
+	}
+	name := environment.Asked(s.Manifest.Build.In)
+	if name == "" {
+		return ""
+	}
+	return environment.Key(name, v.platform)
+}
+
+func (v *view) setImage(key string, i environment.Image, there bool) {
+	delete(v.images, key)
+	if there {
+		v.images[key] = i
+	}
+	for _, name := range v.builtIn(key) {
+		v.touched[name] = true
+	}
+}
+
+// builtIn is the modules that ask to be built in an image.
+func (v *view) builtIn(key string) (modules []string) {
+	for _, name := range v.names {
+		if v.modules[name].image == key {
+			modules = append(modules, name)
+		}
+	}
+	return modules
+}
+
+// imagesAsked is the keys of the images that modules ask to be built in, each once.
+func (v *view) imagesAsked() []string {
+	asked := map[string]bool{}
+	for _, name := range v.names {
+		if key := v.modules[name].image; key != "" {
+			asked[key] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(asked))
+}
+
+// wanted is the image that a source asks to be built in, and what is known of it.
+// The image of a module would be a build edge like any other.
+func (v *view) wanted(s source.Source) environment.Wanted {
+	if s.Commit == "" || s.Manifest.Build == nil || s.Manifest.Build.In == "" {
+		return environment.Wanted{}
+	}
+	w := environment.Wanted{In: s.Manifest.Build.In}
+	w.Owner = v.code.Owner(inImages, w.Reference().Name())
+	if key := v.imageOf(s); key != "" {
+		w.Image = v.images[key]
+	}
+	return w
 }
 
 // settleCode finds the edges of what has moved, and forgets what was worked out of it.

@@ -38,11 +38,12 @@ type Controller struct {
 	bus    Bus
 	pull   Registry
 	broker Members
+	names  Images
 	at     Addresses
 	random func() float64 // of the loops; nil for the system's
 	edges  edges          // what start has opened
 
-	sources, builds, declares, leases, rechecks *loop.Loop
+	sources, images, builds, declares, leases, rechecks *loop.Loop
 
 	book     *book
 	small    *small
@@ -131,6 +132,9 @@ func (c *Controller) makeLoops() {
 	sources := c.spec("source", c.moduleNames, c.sourceStep, c.cfg.Every)
 	sources.Workers, sources.Jitter, sources.Place = sourceWorkers, c.cfg.Every, placeOf
 	c.sources = loop.New(sources)
+	images := c.spec("image", c.imageKeys, c.imageStep, imagesEvery*c.cfg.Every)
+	images.Jitter, images.Place = images.Every, placeOf
+	c.images = loop.New(images)
 	c.builds = c.loop("build", c.moduleNames, c.buildStep, c.cfg.Every)
 	c.declares = c.loop("declare", c.nodeIDs, c.declareStep, c.cfg.Hello)
 	c.leases = c.loop("lease", func(context.Context) ([]string, error) { return []string{"leases"}, nil }, c.leaseStep, c.cfg.Lease/4)
@@ -158,9 +162,9 @@ const (
 
 // placeOf spreads the looks at sources over all of the time from one to the
 // next, each always at its own place.
-func placeOf(module string) float64 {
+func placeOf(key string) float64 {
 	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(module))
+	_, _ = sum.Write([]byte(key))
 	return float64(sum.Sum32()) / (1 << 32)
 }
 
@@ -188,7 +192,7 @@ func (c *Controller) Loops(ctx context.Context) error {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	for _, l := range []*loop.Loop{c.sources, c.builds, c.declares, c.leases, c.rechecks} {
+	for _, l := range []*loop.Loop{c.sources, c.images, c.builds, c.declares, c.leases, c.rechecks} {
 		group.Go(func() error { return l.Run(ctx) })
 	}
 	return group.Wait()

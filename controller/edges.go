@@ -16,6 +16,7 @@ import (
 	"noxmesh/internal/git"
 	"noxmesh/internal/oci"
 	"noxmesh/internal/oci/registry"
+	"noxmesh/internal/oci/remote"
 )
 
 // edges is what a controller has opened itself, to be put down in order.
@@ -24,6 +25,7 @@ type edges struct {
 	broker   *broker.Broker
 	bus      *bus.Conn
 	registry *registry.Registry
+	images   *remote.Client  // other people's registries
 	own      identity.Secret // to read the registry with, and for nobody else
 	listener net.Listener    // the API, the registry and joining, over TLS
 	socket   net.Listener    // the API, for people on this machine
@@ -65,13 +67,14 @@ func (c *Controller) openRim(ctx context.Context) (rim Rim, err error) {
 	if e.bus, err = e.broker.InProcess(ctx); err != nil {
 		return rim, err
 	}
+	e.images = remote.New(remote.Config{PlainHosts: c.cfg.HTTPHosts})
 	api := c.apiURL()
 	pull, err := c.ownRegistry(api)
 	if err != nil {
 		return rim, err
 	}
 	return Rim{
-		Record: e.record, Forge: forge, Bus: e.bus, Registry: pull, Members: e.broker,
+		Record: e.record, Forge: forge, Bus: e.bus, Registry: pull, Members: e.broker, Images: e.images,
 		At: Addresses{API: api, Broker: e.broker.URL(), Registry: api},
 	}, nil
 }
@@ -114,6 +117,9 @@ func (c *Controller) close(ctx context.Context) {
 	}
 	if e.bus != nil {
 		e.bus.Close()
+	}
+	if e.images != nil {
+		e.images.Close()
 	}
 	if e.registry != nil {
 		if err := e.registry.Close(); err != nil {

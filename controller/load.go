@@ -54,6 +54,13 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
+	images, err := deliverystore.Images(tx)
+	if err != nil {
+		return err
+	}
+	for key, i := range images {
+		v.images[key] = i
+	}
 	for _, m := range modules {
 		v.setModule(m.Name, m, true)
 		v.setSource(m.Name, sources[m.Name])
@@ -156,6 +163,9 @@ func readOne(tx *db.Tx, c db.Change) (func(*view), error) {
 	case "declare_write":
 		w, there, err := deliverystore.OneDeclareWrite(tx, c.Key)
 		return func(v *view) { v.setWrite(c.Key, w, there) }, err
+	case "image":
+		i, there, err := deliverystore.Image(tx, c.Key)
+		return func(v *view) { v.setImage(c.Key, i, there) }, err
 	case "builder":
 		return readBuilders(tx)
 	case "trouble":

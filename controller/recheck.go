@@ -72,6 +72,8 @@ func difference(a, b *view) string {
 	switch {
 	case !reflect.DeepEqual(a.builders, b.builders), !maps.Equal(a.called, b.called):
 		return "the builders"
+	case !maps.Equal(a.images, b.images):
+		return "the images that modules are built in"
 	case !reflect.DeepEqual(a.troubles, b.troubles):
 		return "the troubles"
 	case !maps.Equal(a.byName, b.byName), !maps.Equal(a.astray, b.astray), len(a.made) != len(b.made):

@@ -60,6 +60,7 @@ type rig struct {
 	key    link.Key
 	root   string // what the forge serves, as NAME/.git
 	stores Registry
+	names0 Images
 	url    string
 }
 
@@ -85,7 +86,7 @@ func (r *rig) restart() {
 	cfg := Default()
 	cfg.Dir, cfg.Folders, cfg.Log, cfg.Platform = r.root, []string{r.root}, slog.New(slog.DiscardHandler), "linux/amd64"
 	r.Controller = On(cfg, Identity{Mesh: "mesh0001", Declare: r.key}, Rim{
-		Record: r.record, Forge: r.forge, Bus: quiet{}, Registry: r.stores, Members: quiet{}, At: Addresses{API: "https://mesh.example.org:7443"},
+		Record: r.record, Forge: r.forge, Bus: quiet{}, Registry: r.stores, Members: quiet{}, Images: r.names0, At: Addresses{API: "https://mesh.example.org:7443"},
 	})
 }
 
@@ -230,7 +231,7 @@ func (r *rig) built(module string, library *manifest.Library) artifact.Build {
 	if d.Ask == nil {
 		r.t.Fatalf("nothing is to be built of %q: %+v", module, d)
 	}
-	m.Built.Closure = d.Ask.Closure.Inputs
+	m.Built.Closure, m.Built.Environment = d.Ask.Closure.Inputs, d.Ask.Closure.Environment
 	where := build.Where{}
 	if library != nil {
 		m.Built.Libraries = []manifest.Library{*library}

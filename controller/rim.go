@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"noxmesh/document"
+	"noxmesh/image"
 	"noxmesh/internal/bus"
 	"noxmesh/internal/db"
 	"noxmesh/internal/git"
+	"noxmesh/internal/oci/remote"
 	"noxmesh/link"
 )
 
@@ -67,6 +69,13 @@ type Members interface {
 	Revoke(side link.Side, public string) error
 }
 
+// Images is where it is found out which image a name means.
+type Images interface {
+	// Resolve finds where a name points for a platform; known is the head that
+	// need not be read again. Called side by side.
+	Resolve(ctx context.Context, of image.Reference, platform string, known document.Digest) (remote.Resolved, error)
+}
+
 // Addresses are where others reach what the controller runs.
 type Addresses struct{ API, Broker, Registry string }
 
@@ -86,6 +95,7 @@ type Rim struct {
 	Bus      Bus
 	Registry Registry
 	Members  Members
+	Images   Images
 	At       Addresses
 	Random   func() float64 // spreads the loops' looks, from 0 to below 1; nil for the system's
 }
@@ -102,7 +112,7 @@ func On(cfg Config, who Identity, rim Rim) *Controller {
 // stand puts the controller, whose keys are known, on its rim.
 func (c *Controller) stand(rim Rim) {
 	c.mesh = c.keys.mesh
-	c.db, c.git, c.bus, c.pull, c.broker = rim.Record, rim.Forge, rim.Bus, rim.Registry, rim.Members
+	c.db, c.git, c.bus, c.pull, c.broker, c.names = rim.Record, rim.Forge, rim.Bus, rim.Registry, rim.Members, rim.Images
 	c.at, c.random = rim.At, rim.Random
 	c.makeLoops()
 }

@@ -100,6 +100,9 @@ func (c *Controller) saveSource(ctx context.Context, was, next source.Source) er
 	if err := c.nudgeUsers(ctx, next.Module); err != nil {
 		return err
 	}
+	if err := c.nudgeImage(ctx, next.Module); err != nil {
+		return err
+	}
 	if (was.Commit == "") != (next.Commit == "") || !plan.Alike(was.Manifest, next.Manifest) {
 		c.declares.NudgeAll() // what it requires may decide what belongs on a node
 	}

@@ -11,6 +11,7 @@ import (
 	"noxmesh/declaration"
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/environment"
 	"noxmesh/delivery/graph"
 	"noxmesh/delivery/imports/spoken"
 	"noxmesh/delivery/source"
@@ -41,6 +42,7 @@ type view struct {
 	builders []identitystore.BuilderRow
 	called   map[string]string // the names of builders by id, those that have left too
 	troubles map[string]trouble.Trouble
+	images   map[string]environment.Image // that modules are built in, by key
 
 	code    *graph.Builds
 	touched map[string]bool // the modules of which source, code or builds have moved
@@ -56,6 +58,7 @@ type moduleView struct {
 	row    deliverystore.ModuleRow
 	known  bool // the mesh has it now
 	source source.Source
+	image  string // the key of what it asks to be built in; empty where nothing is to be looked up
 	builds []artifact.Build
 	asked  []delivery.Asked
 	writes []delivery.Write
@@ -89,7 +92,7 @@ func newView(meshID, registry, platform string) *view {
 	return &view{
 		mesh: meshID, registry: registry, platform: platform,
 		modules: map[string]*moduleView{}, made: map[document.Digest]*artifact.Build{}, nodes: map[string]*nodeView{},
-		byName: map[string]string{}, called: map[string]string{}, troubles: map[string]trouble.Trouble{},
+		byName: map[string]string{}, called: map[string]string{}, troubles: map[string]trouble.Trouble{}, images: map[string]environment.Image{},
 		code: graph.NewBuilds(spoken.Languages()), touched: map[string]bool{},
 		known: plan.NewKnown(), asks: map[string]map[string]bool{}, astray: map[string]bool{}, dirty: map[string]bool{}, afar: map[string]bool{},
 	}
@@ -205,7 +208,7 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 	f := delivery.Facts{
 		Module: m.Name, AddedAt: m.AddedAt, Policy: delivery.Policy(m.Policy), Source: is.source, Builds: is.builds,
 		Asked: is.asked, Nodes: v.nodesOf(m.Name), Writes: is.writes, Platform: v.platform,
-		Declared: map[string]document.Digest{}, Names: v.called, Inputs: v.inputsOf(m.Name),
+		Declared: map[string]document.Digest{}, Names: v.called, In: v.wanted(is.source), Inputs: v.inputsOf(m.Name),
 	}
 	for _, node := range f.Nodes { // what is declared where it does not belong is in no declaration
 		if b, ok := v.nodes[node].declared[m.Name]; ok {
@@ -224,7 +227,7 @@ func (v *view) inputsOf(module string) delivery.Inputs {
 	if in := is.inputs.Load(); in != nil {
 		return *in
 	}
-	f := delivery.Facts{Module: module, AddedAt: is.row.AddedAt, Source: is.source}
+	f := delivery.Facts{Module: module, AddedAt: is.row.AddedAt, Source: is.source, In: v.wanted(is.source)}
 	in := delivery.InputsOf(f, v.code.Laid(module), v.given)
 	is.inputs.Store(&in)
 	return in
@@ -235,7 +238,7 @@ func (v *view) inputsOf(module string) delivery.Inputs {
 func (v *view) given(module string) delivery.Given {
 	is := v.modules[module]
 	return delivery.Given{Module: module, Facts: delivery.Facts{
-		Module: module, AddedAt: is.row.AddedAt, Source: is.source, Builds: is.builds, Platform: v.platform, Inputs: v.inputsOf(module),
+		Module: module, AddedAt: is.row.AddedAt, Source: is.source, Builds: is.builds, Platform: v.platform, In: v.wanted(is.source), Inputs: v.inputsOf(module),
 	}}
 }
 

@@ -21,6 +21,9 @@ func Compare(f Facts, now time.Time) Difference {
 		return d
 	}
 	d.waitFor(f.Inputs.Lacks)
+	if f.Inputs.Away != nil {
+		d.waitFor([]Waiting{*f.Inputs.Away})
+	}
 	if current := CurrentBuild(f); current != nil {
 		d.compareDeclared(f, *current)
 	} else if len(f.Inputs.Lacks) == 0 {
@@ -31,7 +34,10 @@ func Compare(f Facts, now time.Time) Difference {
 
 // ClosureNow is what the module would be built of now.
 func ClosureNow(f Facts) artifact.Closure {
-	return artifact.Closure{Tree: f.Source.Tree, Platform: f.Platform, Inputs: append([]manifest.Input{}, f.Inputs.All...)}
+	return artifact.Closure{
+		Tree: f.Source.Tree, Platform: f.Platform, Inputs: append([]manifest.Input{}, f.Inputs.All...),
+		Environment: f.Inputs.Environment,
+	}
 }
 
 // CurrentBuild is the newest build that is current and still in the registry, or

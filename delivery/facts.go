@@ -5,6 +5,7 @@ import (
 
 	"noxmesh/delivery/artifact"
 	"noxmesh/delivery/build"
+	"noxmesh/delivery/environment"
 	"noxmesh/delivery/source"
 	"noxmesh/document"
 )
@@ -36,6 +37,7 @@ type Facts struct {
 	Declared map[string]document.Digest // by node: the build; also on nodes that it no longer belongs on
 	Writes   []Write                    // declare-writes
 	Platform string                     // what it is built for
+	In       environment.Wanted         // the image that it is built in
 	Inputs   Inputs                     // what it is built against
 	Builders []Builder                  // the builders that have joined
 	Names    map[string]string          // by id: what builders are called, those that have left too

@@ -11,6 +11,7 @@ import (
 	"noxmesh/delivery/graph"
 	"noxmesh/delivery/imports"
 	"noxmesh/delivery/source"
+	"noxmesh/document"
 	"noxmesh/manifest"
 )
 
@@ -19,6 +20,9 @@ type Inputs struct {
 	All   []manifest.Input // sorted; of what is laid out for the compile, direct and through others
 	Laid  []build.Laid     // the same, with how to get each
 	Lacks []Waiting        // what has to come first
+
+	Environment document.Digest // the image that it would be built in; empty where it names none, or that is not known
+	Away        *Waiting        // the image is known, and the last look at it has failed
 
 	Problem string   // why its imports alone stand against a build; empty where they do not
 	Open    []string // the languages in which it may ask for more than could be read
@@ -37,11 +41,15 @@ func InputsOf(f Facts, laid graph.Laid, given func(module string) Given) Inputs 
 	since := firstKnown(f.Source.MovedAt, f.AddedAt)
 	in.readable(f.Source.Code, laid.Open, since)
 	in.Problem, in.Open = laid.Problem, laid.Open
+	in.environment(f)
 	if in.Problem != "" {
 		in.Lacks = append(in.Lacks, Waiting{"its imports: it " + laid.Problem, since})
 		return in
 	}
 	for _, layer := range laid.Layers {
+		if layer.Module == f.In.Owner && layer.Language == inImages {
+			continue // it is built in that, not against it
+		}
 		in.add(f, layer, given(layer.Module))
 	}
 	slices.SortFunc(in.All, manifest.Input.Compare)
@@ -50,6 +58,25 @@ func InputsOf(f Facts, laid graph.Laid, given func(module string) Given) Inputs 
 	})
 	return in
 }
+
+// environment is the image that a module is built in. Until it has been found once
+// the module waits; a registry that is away later is no reason not to build.
+func (in *Inputs) environment(f Facts) {
+	in.Environment = f.In.Digest()
+	says := f.In.Words()
+	if says == "" {
+		return
+	}
+	w := Waiting{says, firstKnown(f.In.Image.Since, firstKnown(f.Source.MovedAt, f.AddedAt))}
+	if in.Environment == "" {
+		in.Lacks = append(in.Lacks, w)
+		return
+	}
+	in.Away = &w
+}
+
+// inImages is the language in which images ask for each other.
+const inImages = "container"
 
 // readable lacks what could not be read, in the languages in which others own
 // something: it may ask for that. What only tests ask for is not waited for.

@@ -16,6 +16,7 @@ const (
 	TreeMoved     Cause = "tree"        // its source is another
 	PlatformMoved Cause = "platform"    // it is wanted for another
 	InputMoved    Cause = "input"       // what it was built against is another
+	ImageMoved    Cause = "environment" // the image that it was built in is another
 	ArtifactGone  Cause = "gone"        // the registry no longer has what was made
 )
 
@@ -23,6 +24,7 @@ const (
 type Reason struct {
 	Cause    Cause
 	Module   string // of an input
+	Image    string // of an environment: its name as the module says it now, empty where it names none
 	Artifact string // of an input
 	From, To string // empty where there was nothing, or is nothing now
 }
@@ -54,6 +56,9 @@ func Stale(f Facts) []Reason {
 	}
 	if known {
 		all = append(all, inputsMoved(was.Inputs, now.Inputs)...)
+		if was.Environment != now.Environment {
+			all = append(all, Reason{Cause: ImageMoved, Image: f.In.In, From: string(was.Environment), To: string(now.Environment)})
+		}
 	}
 	return all
 }

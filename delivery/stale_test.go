@@ -27,6 +27,12 @@ func madeOf(sequence int64, tree, platform string, gone bool, in ...manifest.Inp
 	}
 }
 
+func madeIn(sequence int64, image string) artifact.Build {
+	b := madeOf(sequence, "new", "linux/amd64", false)
+	b.Manifest.Built.Environment = document.Sum([]byte(image))
+	return b
+}
+
 func reasons(all []delivery.Reason) string {
 	var words []string
 	for _, r := range all {
@@ -67,6 +73,10 @@ func TestStaleSaysWhy(t *testing.T) {
 			[]artifact.Build{madeOf(1, "new", linux, false, input("core", "1"), input("left", "2"), input("lib", "1"))},
 			"input core 1→2, input left 2→, input more →3",
 		},
+		{"its image", delivery.Inputs{Environment: document.Sum([]byte("2"))}, []artifact.Build{madeIn(1, "1")}, "environment  1→2"},
+		{"no image any more", delivery.Inputs{}, []artifact.Build{madeIn(1, "1")}, "environment  1→"},
+		{"the same image", delivery.Inputs{Environment: document.Sum([]byte("1"))}, []artifact.Build{madeIn(1, "1")}, ""},
+		{"its image is away", delivery.Inputs{Environment: document.Sum([]byte("1")), Away: &lacks[0]}, []artifact.Build{madeIn(1, "1")}, ""},
 		{"it is not known yet", delivery.Inputs{Lacks: lacks}, []artifact.Build{madeOf(1, "new", linux, false, input("core", "1"))}, ""},
 		{"only its tree is known", delivery.Inputs{Lacks: lacks}, []artifact.Build{madeOf(1, "old", linux, true, input("core", "1"))}, "tree  old→new"},
 	} {

@@ -92,6 +92,9 @@ func (c *checker) provenance(p Provenance) {
 		c.Fault("built.platform", "want OS/ARCH, as linux/amd64", "%q is not a platform", document.Short(p.Platform))
 	}
 	CheckClosure(p.Closure, "built.closure", c.Reading)
+	if p.Environment != "" && !p.Environment.Valid() {
+		c.Fault("built.environment", wantDigest, "%q is not a digest", document.Short(string(p.Environment)))
+	}
 	languages := map[string]bool{}
 	for i, l := range p.Libraries {
 		at := document.At("built.libraries", i)

@@ -55,8 +55,7 @@ func laterArtifact(t string) (says string, later bool) {
 // laterKeys are the keys that a manifest of a later version may have.
 func laterKeys() map[string]string {
 	table := map[string]string{
-		"lab":      "this version has no lab yet",
-		"build.in": "this version chooses no image to build in yet",
+		"lab": "this version has no lab yet",
 	}
 	for _, of := range []struct{ resource, keys string }{
 		{"service", "unit state restart_on"}, {"check", "http tcp status"}, {"package", "package version"},
@@ -105,6 +104,7 @@ func examples() map[string]string {
 		"resources[].type":           `"directory"`,
 		"resources[].path":           `"/srv/data"`,
 		"resources[].mode":           `"0644"`,
+		"build.in":                   `"golang:1.26"`,
 		"build.run":                  `[["make", "site"]]`,
 		"build.run[]":                `["make", "site"]`,
 		"build.test":                 `[["make", "test"]]`,

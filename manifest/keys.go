@@ -43,6 +43,7 @@ func Keys() []Key {
 		{"resources[].target", "text", "of a link: where it leads to"},
 		{"resources[].artifact", "name", "of an archive: one of `build.artifacts`"},
 		{"build", "object", "what to make of the source. Without it there is nothing to make: the build is the manifest with its files"},
+		{"build.in", "image", "the container image whose root file system commands run in, as `golang:1.26`; what its tag means is looked up, and a module is built again when that moves. Without it they run in the builder's own, which is not reproducible in general"},
 		{"build.run", "list of commands", "what makes the artifacts"},
 		{"build.test", "list of commands", "what judges the build: all end with 0, and it is fit; one does not, and it is unfit"},
 		{"build.artifacts", "by name", "what was made; each archive is named by a resource"},

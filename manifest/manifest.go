@@ -40,6 +40,7 @@ type Resource struct {
 
 // Build says what to make of the source.
 type Build struct {
+	In        string              `json:"in,omitempty"` // a container image; empty: the builder's own root file system
 	Run       [][]string          `json:"run,omitempty"`
 	Test      [][]string          `json:"test,omitempty"`
 	Artifacts map[string]Artifact `json:"artifacts,omitempty"`
@@ -89,6 +90,10 @@ type Provenance struct {
 	Platform  string    `json:"platform"`
 	Closure   []Input   `json:"closure"`
 	Libraries []Library `json:"libraries,omitempty"`
+
+	// Environment is the image that commands ran in; empty where that was the
+	// builder's own root file system, or none ran.
+	Environment document.Digest `json:"environment,omitempty"`
 }
 
 // Library is what a build gives others to be built against in one language.

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	mesh "noxmesh"
 	"noxmesh/document"
+	"noxmesh/image"
 	"noxmesh/internal/fault"
 )
 
@@ -85,6 +87,7 @@ func wantArtifact(named string, b *Build) string {
 }
 
 func (c *checker) build(b Build, resources []Resource) {
+	c.in(b.In)
 	c.commands("build.run", b.Run)
 	c.commands("build.test", b.Test)
 	used := map[string]bool{}
@@ -110,6 +113,28 @@ func (c *checker) build(b Build, resources []Resource) {
 		}
 	}
 }
+
+// in checks what the module is built in: the name of an image as everybody writes
+// it, or one that says the very bytes.
+func (c *checker) in(name string) {
+	if name == "" {
+		return
+	}
+	r, ok := image.Parse(name)
+	switch {
+	case !ok:
+		c.Fault("build.in", wantImage, "%q is not the name of an image", document.Short(name))
+	case r.Digest != "" && !document.Digest(r.Digest).Valid():
+		c.Fault("build.in", wantDigest, "%q is not a digest", document.Short(r.Digest))
+	case len(name) > imageLimit:
+		c.Fault("build.in", "want at most "+strconv.Itoa(imageLimit), "%d bytes", len(name))
+	}
+}
+
+const (
+	wantImage  = "want it as docker writes it, as golang:1.26, or REGISTRY/NAME:TAG, or NAME@sha256:…"
+	imageLimit = 512
+)
 
 func (c *checker) artifact(path string, a Artifact) {
 	if a.Type != typeLibrary && a.Language != "" {

@@ -30,20 +30,21 @@ type Unwell struct {
 
 // Module is one module's way from source to the machines.
 type Module struct {
-	Module      string    `json:"module"`
-	Policy      string    `json:"policy"`
-	Source      Source    `json:"source"`
-	Built       *Built    `json:"built,omitempty"` // the build that the line is about
-	Declared    int       `json:"declared"`        // nodes on which that content is declared
-	Applied     int       `json:"applied"`
-	Outstanding int       `json:"outstanding"`
-	Failed      int       `json:"failed"`
-	Older       []Older   `json:"older,omitempty"` // builds that other nodes are declared to have
-	Assigned    int       `json:"assigned"`        // nodes that it belongs on
-	Nodes       []On      `json:"nodes"`
-	Waiting     []Waiting `json:"waiting,omitempty"`
-	Trouble     []Trouble `json:"trouble,omitempty"`
-	Finding     string    `json:"finding,omitempty"`
+	Module      string       `json:"module"`
+	Policy      string       `json:"policy"`
+	Source      Source       `json:"source"`
+	Built       *Built       `json:"built,omitempty"` // the build that the line is about
+	Environment *Environment `json:"environment,omitempty"`
+	Declared    int          `json:"declared"` // nodes on which that content is declared
+	Applied     int          `json:"applied"`
+	Outstanding int          `json:"outstanding"`
+	Failed      int          `json:"failed"`
+	Older       []Older      `json:"older,omitempty"` // builds that other nodes are declared to have
+	Assigned    int          `json:"assigned"`        // nodes that it belongs on
+	Nodes       []On         `json:"nodes"`
+	Waiting     []Waiting    `json:"waiting,omitempty"`
+	Trouble     []Trouble    `json:"trouble,omitempty"`
+	Finding     string       `json:"finding,omitempty"`
 }
 
 // Source is what source exists.

@@ -13,6 +13,7 @@ import (
 
 	"noxmesh/delivery/imports"
 	"noxmesh/document"
+	"noxmesh/image"
 	"noxmesh/internal/fault"
 	"noxmesh/manifest"
 )
@@ -27,8 +28,9 @@ type Checked struct {
 	Module   string    `json:"module,omitempty"` // empty where module.json is refused
 	Good     bool      `json:"good"`
 	Problems []Problem `json:"problems"`
-	Owns     []Name    `json:"owns"` // what others write to import it
-	Asks     []Name    `json:"asks"` // what its code imports and does not own: an edge where another module owns it
+	In       *Name     `json:"in,omitempty"` // the image that its commands run in; none: the builder's own root file system
+	Owns     []Name    `json:"owns"`         // what others write to import it
+	Asks     []Name    `json:"asks"`         // what its code imports and does not own: an edge where another module owns it
 	Owners   Owners    `json:"owners"`
 }
 
@@ -82,6 +84,7 @@ func Check(dir string, looks ...Look) (Checked, error) {
 		return c, err
 	}
 	c.Module = m.Module
+	c.in(m, data)
 	c.files(m, root, data)
 	for _, look := range looks {
 		if err := look(&c, m, root.FS()); err != nil {
@@ -90,6 +93,16 @@ func Check(dir string, looks ...Look) (Checked, error) {
 	}
 	c.Good = len(c.Problems) == 0
 	return c, nil
+}
+
+// in is the image that the module is built in, by its name in full.
+func (c *Checked) in(m manifest.Source, data []byte) {
+	if m.Build == nil || m.Build.In == "" {
+		return
+	}
+	r, _ := image.Parse(m.Build.In)
+	line, _ := document.Locate(data, "build.in")
+	c.In = &Name{Language: "container", Name: r.String(), File: c.File, Line: line}
 }
 
 func notThere(err error, format string, args ...any) error {

@@ -39,15 +39,17 @@ type Closure struct {
 	Tree     string
 	Platform string
 	Inputs   []manifest.Input // sorted
+
+	Environment document.Digest // the image that commands run in; empty: the builder's own root file system
 }
 
 // Of is the closure that a build was made of.
 func Of(b Build) Closure {
 	p := b.Manifest.Built
-	return Closure{Tree: p.Tree, Platform: p.Platform, Inputs: p.Closure}
+	return Closure{Tree: p.Tree, Platform: p.Platform, Inputs: p.Closure, Environment: p.Environment}
 }
 
 // Current reports whether a build made of was would be made of the same now.
 func Current(was, now Closure) bool {
-	return was.Tree == now.Tree && was.Platform == now.Platform && slices.Equal(was.Inputs, now.Inputs)
+	return was.Tree == now.Tree && was.Platform == now.Platform && was.Environment == now.Environment && slices.Equal(was.Inputs, now.Inputs)
 }

@@ -13,22 +13,29 @@ var Limits = document.Limits{Bytes: 1 << 20, Depth: 12} //nolint:gochecknoglobal
 
 // Request asks a builder for one build. Signed by a declare key.
 type Request struct {
-	Format     int              `json:"format"`
-	Mesh       string           `json:"mesh"`
-	ID         string           `json:"id"` // see Identity; 32 of the digits of a digest
-	Module     string           `json:"module"`
-	Repository string           `json:"repository"`
-	Commit     string           `json:"commit"`
-	Ref        string           `json:"ref,omitempty"` // where the commit was seen: some forges give none by its id
-	Tree       string           `json:"tree"`          // of the folder at the commit
-	Folder     string           `json:"folder,omitempty"`
-	Platform   string           `json:"platform"` // linux/amd64
-	Closure    []manifest.Input `json:"closure"`
-	Laid       []Laid           `json:"laid,omitempty"` // the closure, with how to get each; it has no part in Identity
-	Attempt    int64            `json:"attempt"`
-	Limit      int64            `json:"limit"` // seconds from the lease to the end, at most
-	Registry   string           `json:"registry"`
-	Target     string           `json:"target"` // the registry's repository that the builder may write
+	Format      int              `json:"format"`
+	Mesh        string           `json:"mesh"`
+	ID          string           `json:"id"` // see Identity; 32 of the digits of a digest
+	Module      string           `json:"module"`
+	Repository  string           `json:"repository"`
+	Commit      string           `json:"commit"`
+	Ref         string           `json:"ref,omitempty"` // where the commit was seen: some forges give none by its id
+	Tree        string           `json:"tree"`          // of the folder at the commit
+	Folder      string           `json:"folder,omitempty"`
+	Platform    string           `json:"platform"` // linux/amd64
+	Closure     []manifest.Input `json:"closure"`
+	Laid        []Laid           `json:"laid,omitempty"` // the closure, with how to get each; it has no part in Identity
+	Environment *Environment     `json:"environment,omitempty"`
+	Attempt     int64            `json:"attempt"`
+	Limit       int64            `json:"limit"` // seconds from the lease to the end, at most
+	Registry    string           `json:"registry"`
+	Target      string           `json:"target"` // the registry's repository that the builder may write
+}
+
+// Environment is the image whose root file system commands run in.
+type Environment struct {
+	Image  string          `json:"image"`  // its name in full, without a tag: docker.io/library/golang
+	Digest document.Digest `json:"digest"` // of the image for the platform, or of an index that names it
 }
 
 // Laid is one input of the closure: what another module gives in one language,
@@ -41,7 +48,7 @@ type Laid struct {
 	Packed   Packed          `json:"packed"`
 }
 
-// Identity is what ID must be, a hash of what is asked: module, commit, tree, closure, platform and attempt.
+// Identity is what ID must be, a hash of what is asked: module, commit, tree, closure, environment, platform and attempt.
 func (r Request) Identity() (string, error) {
 	d, err := document.CanonicalDigest(struct {
 		Module   string           `json:"module"`
@@ -49,12 +56,22 @@ func (r Request) Identity() (string, error) {
 		Tree     string           `json:"tree"`
 		Platform string           `json:"platform"`
 		Closure  []manifest.Input `json:"closure"`
+		In       document.Digest  `json:"environment,omitempty"`
 		Attempt  int64            `json:"attempt"`
-	}{r.Module, r.Commit, r.Tree, r.Platform, r.Closure, r.Attempt})
+	}{r.Module, r.Commit, r.Tree, r.Platform, r.Closure, r.In(), r.Attempt})
 	if err != nil {
 		return "", err
 	}
 	return d.Hex()[:32], nil
+}
+
+// In is the image that commands are to run in; empty for the builder's own root
+// file system.
+func (r Request) In() document.Digest {
+	if r.Environment == nil {
+		return ""
+	}
+	return r.Environment.Digest
 }
 
 // Outcome is how a build ended.

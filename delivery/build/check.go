@@ -8,6 +8,7 @@ import (
 
 	mesh "noxmesh"
 	"noxmesh/document"
+	"noxmesh/image"
 	"noxmesh/manifest"
 )
 
@@ -65,6 +66,7 @@ func checkRequest(v Request, r *document.Reading) {
 	c.match("platform", v.Platform, platform, "want OS/ARCH, as linux/amd64")
 	manifest.CheckClosure(v.Closure, "closure", r)
 	c.laid(v)
+	c.environment(v.Environment)
 	c.between("attempt", v.Attempt, 1, attemptLimit)
 	c.between("limit", v.Limit, 1, secondsLimit)
 	u, err := url.Parse(v.Registry)
@@ -78,6 +80,17 @@ func checkRequest(v Request, r *document.Reading) {
 }
 
 type checker struct{ *document.Reading }
+
+// environment checks that the image has a name in full, and is named by digest.
+func (c checker) environment(e *Environment) {
+	if e == nil {
+		return
+	}
+	if r, ok := image.Parse(e.Image); !ok || r.Name() != e.Image {
+		c.Fault("environment.image", "want its name in full and without a tag, as docker.io/library/golang", "%q is not that", document.Short(e.Image))
+	}
+	c.digest("environment.digest", e.Digest)
+}
 
 // laid checks that what is laid out is the closure: only that has a part in
 // what the request is. A request of an earlier version does not say it.

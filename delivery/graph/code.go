@@ -303,6 +303,15 @@ func (b *Builds) owning(asked own) []int {
 	return found
 }
 
+// Owner is the module that owns a name in a language, or empty: none does, or
+// several do, which is a problem of whoever asks for it.
+func (b *Builds) Owner(language, name string) string {
+	if owners := b.owning(own{language, name}); len(owners) == 1 {
+		return b.coded[owners[0]].name
+	}
+	return ""
+}
+
 func (b *Builds) namesOf(ids []int) []string {
 	names := make([]string, len(ids))
 	for i, id := range ids {

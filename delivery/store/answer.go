@@ -98,8 +98,8 @@ func checkAnswer(r RequestRow, a build.Answer) error {
 			r.ID, a.Build.Short(), a.Content.Short(), whole.Short(), content.Short())
 	}
 	made := a.Manifest.Built
-	if a.Manifest.Module != r.Module || made.Commit != r.Commit || made.Tree != r.Tree || made.Platform != r.Platform {
-		return fault.New(fault.Denied, "the answer to request %q is about another module, commit, tree or platform than was asked", r.ID)
+	if a.Manifest.Module != r.Module || made.Commit != r.Commit || made.Tree != r.Tree || made.Platform != r.Platform || made.Environment != r.In() {
+		return fault.New(fault.Denied, "the answer to request %q is about another module, commit, tree, platform or environment than was asked", r.ID)
 	}
 	return nil
 }

@@ -67,27 +67,29 @@ func mark(tx *db.Tx, id document.Digest, gone bool) error {
 
 // Attempt is one request and how it ended: a line of the record of builds.
 type Attempt struct {
-	Request  string
-	Module   string
-	Commit   string
-	Tree     string
-	Platform string
-	Number   int64  // which attempt at this closure
-	State    string // open, leased or withdrawn; of one that was answered: built, failed or environment
-	Outcome  build.Outcome
-	Step     build.Step
-	Why      string
-	Build    document.Digest
-	Content  document.Digest
-	Verdict  verdict.Verdict // the build's
-	Tests    build.Tests
-	Builder  string
-	Asked    time.Time
-	Began    time.Time // by the builder's clock; of one that is under way, when it was given
-	Ended    time.Time // by the builder's clock
-	At       time.Time // when the answer was committed
-	LogSize  int64
-	Finding  string
+	Request     string
+	Module      string
+	Commit      string
+	Tree        string
+	Platform    string
+	Number      int64  // which attempt at this closure
+	State       string // open, leased or withdrawn; of one that was answered: built, failed or environment
+	Outcome     build.Outcome
+	Step        build.Step
+	Why         string
+	Build       document.Digest
+	Content     document.Digest
+	Verdict     verdict.Verdict // the build's
+	Tests       build.Tests
+	Builder     string
+	Asked       time.Time
+	Began       time.Time // by the builder's clock; of one that is under way, when it was given
+	Ended       time.Time // by the builder's clock
+	At          time.Time // when the answer was committed
+	LogSize     int64
+	Commands    bool            // it has commands to run
+	Environment document.Digest // the image that they run in; empty: the builder's own root file system
+	Finding     string
 }
 
 // every is a limit that limits nothing.
@@ -103,21 +105,22 @@ func Builds(tx *db.Tx, module string, limit int) ([]Attempt, error) {
 	return db.All(tx, scanAttempt, `SELECT r.document, r.state, r.builder, r.why, r.made_at, r.leased_at,
 		coalesce(a.builder, ''), coalesce(a.outcome, ''), coalesce(a.step, ''), coalesce(a.why, ''), coalesce(a.build, ''),
 		coalesce(b.content, ''), coalesce(b.verdict, ''), coalesce(a.tests, ''), coalesce(a.began, 0), coalesce(a.ended, 0),
-		coalesce(a.at, 0), coalesce(a.log_size, 0), coalesce(a.finding, '')
+		coalesce(a.at, 0), coalesce(a.log_size, 0), coalesce(a.finding, ''), r.commands
 		FROM request r LEFT JOIN answer a ON a.request = r.id LEFT JOIN build b ON b.id = a.build
 		WHERE ($1 = '' OR r.module = $1) ORDER BY r.made_at DESC, r.id LIMIT $2`, module, n)
 }
 
 func scanAttempt(r db.Row) (a Attempt, err error) {
 	var doc, state, asked, lost, outcome, step, why, made, content, judged, tests string
-	var madeAt, leased, began, ended, at int64
+	var madeAt, leased, began, ended, at, commands int64
 	err = r.Scan(&doc, &state, &asked, &lost, &madeAt, &leased, &a.Builder, &outcome, &step, &why, &made,
-		&content, &judged, &tests, &began, &ended, &at, &a.LogSize, &a.Finding)
+		&content, &judged, &tests, &began, &ended, &at, &a.LogSize, &a.Finding, &commands)
 	if err != nil {
 		return a, err
 	}
 	q, err := db.FromJSON[build.Request]("a request", doc)
 	a.Request, a.Module, a.Commit, a.Tree, a.Platform, a.Number = q.ID, q.Module, q.Commit, q.Tree, q.Platform, q.Attempt
+	a.Commands, a.Environment = commands == 1, q.In()
 	a.Asked, a.State, a.Why, a.At = db.Time(madeAt), state, lost, db.Time(at)
 	if outcome == "" {
 		if State(state) != Open {

@@ -189,7 +189,7 @@ func scanAsked(r db.Row) (a AskedRow, err error) {
 		return a, err
 	}
 	q, err := db.FromJSON[build.Request]("request "+a.ID, document)
-	a.Closure = artifact.Closure{Tree: q.Tree, Platform: q.Platform, Inputs: q.Closure}
+	a.Closure = artifact.Closure{Tree: q.Tree, Platform: q.Platform, Inputs: q.Closure, Environment: q.In()}
 	a.Attempt, a.State, a.Since = q.Attempt, State(state), db.Time(since)
 	if a.State == Done {
 		a.Outcome, a.Step, a.Why = build.Outcome(outcome), build.Step(step), answered

@@ -1,0 +1,340 @@
+package remote
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"noxmesh/document"
+	"noxmesh/internal/fault"
+)
+
+// The media types that are asked for, and those of what they name.
+const (
+	ociIndex       = "application/vnd.oci.image.index.v1+json"
+	ociManifest    = "application/vnd.oci.image.manifest.v1+json"
+	ociConfig      = "application/vnd.oci.image.config.v1+json"
+	dockerIndex    = "application/vnd.docker.distribution.manifest.list.v2+json"
+	dockerManifest = "application/vnd.docker.distribution.manifest.v2+json"
+	dockerConfig   = "application/vnd.docker.container.image.v1+json"
+)
+
+const (
+	maxDocument = 4 << 20
+	maxLayers   = 512
+	maxLayer    = int64(64) << 30
+)
+
+// Cause is what is wrong with a name, where it is not the way to the registry.
+type Cause string
+
+// The causes.
+const (
+	Gone       Cause = "there is no such image"
+	Refused    Cause = "the registry refuses it"
+	NoPlatform Cause = "there is no image for the platform"
+	NotImage   Cause = "it is not a container image"
+)
+
+// Error is the cause in words.
+func (c Cause) Error() string { return string(c) }
+
+// Compression is how a layer's bytes travel.
+type Compression string
+
+// The compressions.
+const (
+	Plain Compression = ""
+	Gzip  Compression = "gzip"
+	Zstd  Compression = "zstd"
+)
+
+// Blob is one blob of an image.
+type Blob struct {
+	Digest document.Digest
+	Size   int64
+}
+
+// Layer is one layer of an image.
+type Layer struct {
+	Blob
+	Compression Compression
+	Plain       document.Digest // of the bytes once they are unpacked
+}
+
+// Image is what an image for one platform is made of.
+type Image struct {
+	Digest document.Digest // of its manifest
+	Layers []Layer         // the lowest first
+	Env    [][2]string     // what its programs find in their environment
+}
+
+// descriptor is one blob that a document names.
+type descriptor struct {
+	MediaType string          `json:"mediaType"`
+	Digest    document.Digest `json:"digest"`
+	Size      int64           `json:"size"`
+	URLs      []string        `json:"urls"`
+	Platform  struct {
+		OS           string `json:"os"`
+		Architecture string `json:"architecture"`
+		Variant      string `json:"variant"`
+	} `json:"platform"`
+}
+
+// page is an index or a manifest: which, only what is in it says.
+type page struct {
+	SchemaVersion int          `json:"schemaVersion"`
+	MediaType     string       `json:"mediaType"`
+	Manifests     []descriptor `json:"manifests"`
+	Config        *descriptor  `json:"config"`
+	Layers        []descriptor `json:"layers"`
+}
+
+func notImage(format string, args ...any) error {
+	return fault.Wrap(fault.Invalid, NotImage, format, args...)
+}
+
+// parsePage reads an index or a manifest. One that could be read as either is
+// refused, as is what only says that it is one.
+func parsePage(text []byte) (p page, err error) {
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, notImage("read its manifest: %s", said(err))
+	}
+	index, image := len(p.Manifests) > 0, p.Config != nil || len(p.Layers) > 0
+	switch {
+	case p.SchemaVersion == 1:
+		return p, notImage("its manifest is of docker's first form, which says nothing by digest")
+	case p.SchemaVersion != 2:
+		return p, notImage("its manifest is of version %d, want 2", p.SchemaVersion)
+	case index == image:
+		return p, notImage("its manifest is neither an index of images nor one image")
+	case p.MediaType != "" && index != slices.Contains([]string{ociIndex, dockerIndex}, p.MediaType),
+		p.MediaType != "" && image != slices.Contains([]string{ociManifest, dockerManifest}, p.MediaType):
+		return p, notImage("its manifest says that it is %q, and is something else", document.Short(p.MediaType))
+	case index:
+		return p, nil
+	}
+	return p, p.checkImage()
+}
+
+func (p page) isIndex() bool { return len(p.Manifests) > 0 }
+
+func (p page) checkImage() error {
+	switch {
+	case p.Config == nil || p.Config.MediaType != ociConfig && p.Config.MediaType != dockerConfig:
+		kind := ""
+		if p.Config != nil {
+			kind = p.Config.MediaType
+		}
+		return notImage("it is of %q", document.Short(kind))
+	case !p.Config.valid(maxDocument):
+		return notImage("it names its configuration by no digest and size")
+	case len(p.Layers) > maxLayers:
+		return notImage("it has %d layers, at most %d are read", len(p.Layers), maxLayers)
+	}
+	for i, l := range p.Layers {
+		if !l.valid(maxLayer) {
+			return notImage("it names layer %d by no digest and size", i)
+		}
+		if _, ok := compressionOf(l.MediaType); !ok || len(l.URLs) > 0 {
+			return notImage("its layer %d is of %q, which is not read", i, document.Short(l.MediaType))
+		}
+	}
+	return nil
+}
+
+func (d descriptor) valid(most int64) bool { return d.Digest.Valid() && d.Size >= 0 && d.Size <= most }
+
+func compressionOf(mediaType string) (Compression, bool) {
+	switch mediaType {
+	case "application/vnd.oci.image.layer.v1.tar", "application/vnd.docker.image.rootfs.diff.tar":
+		return Plain, true
+	case "application/vnd.oci.image.layer.v1.tar+gzip", "application/vnd.docker.image.rootfs.diff.tar.gzip":
+		return Gzip, true
+	case "application/vnd.oci.image.layer.v1.tar+zstd", "application/vnd.docker.image.rootfs.diff.tar.zstd":
+		return Zstd, true
+	}
+	return Plain, false
+}
+
+// choose is the image of an index for a platform: the first, and of one that has
+// several variants the plainest that every such machine runs.
+func (p page) choose(platform string) (descriptor, error) {
+	var found *descriptor
+	var others []string
+	for i, m := range p.Manifests {
+		is := m.Platform.OS + "/" + m.Platform.Architecture
+		if is != platform {
+			if is != "unknown/unknown" && is != "/" && !slices.Contains(others, is) {
+				others = append(others, is)
+			}
+			continue
+		}
+		if !m.valid(maxDocument) {
+			return m, notImage("its index names the image for %s by no digest and size", platform)
+		}
+		if found == nil || plainness(m) < plainness(*found) {
+			found = &p.Manifests[i]
+		}
+	}
+	if found == nil {
+		return descriptor{}, fault.Wrap(fault.Invalid, NoPlatform, "there are images for %s and none for %s", listed(others), platform)
+	}
+	return *found, nil
+}
+
+// plainness puts the variants of one architecture in order: what all machines of
+// it can run comes first.
+func plainness(d descriptor) int {
+	switch d.Platform.Variant {
+	case "":
+		return 0
+	case "v1", "v8":
+		return 1
+	}
+	return 2
+}
+
+func listed(platforms []string) string {
+	const most = 8
+	var words []string
+	for i, p := range platforms {
+		if i == most {
+			words = append(words, "others")
+			break
+		}
+		words = append(words, document.Short(p))
+	}
+	if len(words) == 0 {
+		return "no platform"
+	}
+	return strings.Join(words, ", ")
+}
+
+// config is what is read of an image's configuration.
+type config struct {
+	OS           string `json:"os"`
+	Architecture string `json:"architecture"`
+	RootFS       struct {
+		Type    string            `json:"type"`
+		DiffIDs []document.Digest `json:"diff_ids"`
+	} `json:"rootfs"`
+	Config struct {
+		Env []string `json:"Env"`
+	} `json:"config"`
+}
+
+func parseConfig(text []byte) (c config, err error) {
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, notImage("read its configuration: %s", said(err))
+	}
+	return c, nil
+}
+
+// forPlatform refuses an image that is for another machine.
+func (c config) forPlatform(platform string) error {
+	if is := c.OS + "/" + c.Architecture; is != platform {
+		return fault.Wrap(fault.Invalid, NoPlatform, "it is for %s, and not for %s", document.Short(is), platform)
+	}
+	return nil
+}
+
+// image puts together what a manifest and its configuration say.
+func (p page) image(digest document.Digest, c config) (Image, error) {
+	if len(c.RootFS.DiffIDs) != len(p.Layers) {
+		return Image{}, notImage("it has %d layers, and its configuration says %d", len(p.Layers), len(c.RootFS.DiffIDs))
+	}
+	out := Image{Digest: digest}
+	for i, l := range p.Layers {
+		if !c.RootFS.DiffIDs[i].Valid() {
+			return Image{}, notImage("its configuration names layer %d by no digest", i)
+		}
+		how, _ := compressionOf(l.MediaType)
+		out.Layers = append(out.Layers, Layer{Blob{l.Digest, l.Size}, how, c.RootFS.DiffIDs[i]})
+	}
+	for _, e := range c.Config.Env {
+		name, value, ok := strings.Cut(e, "=")
+		if ok && variable(name) && !strings.ContainsRune(value, 0) && len(e) <= 64<<10 && len(out.Env) < 1000 {
+			out.Env = append(out.Env, [2]string{name, value})
+		}
+	}
+	return out, nil
+}
+
+// variable reports whether a name can stand in an environment.
+func variable(name string) bool {
+	return name != "" && len(name) < 256 && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// said is why a document is no JSON, without the document.
+func said(err error) string {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return "it is no JSON"
+	case errors.As(err, &kind):
+		return "there is a " + document.Short(kind.Value) + " at " + document.Short(kind.Field)
+	}
+	return "it is no JSON"
+}
+
+// granted is what whoever gives tokens answers.
+type granted struct {
+	Token       string `json:"token"`
+	AccessToken string `json:"access_token"`
+	ExpiresIn   int64  `json:"expires_in"`
+}
+
+// challenge is where a registry sends whoever comes without a token.
+type challenge struct{ realm, service, scope string }
+
+// parseChallenge reads the header WWW-Authenticate of a registry that takes
+// tokens; not ok where it wants something else.
+func parseChallenge(header string) (c challenge, ok bool) {
+	scheme, rest, _ := strings.Cut(strings.TrimSpace(header), " ")
+	if !strings.EqualFold(scheme, "bearer") || len(header) > 8<<10 {
+		return c, false
+	}
+	for rest = strings.TrimSpace(rest); rest != ""; {
+		name, after, has := strings.Cut(rest, "=")
+		if !has {
+			break
+		}
+		var value string
+		if value, rest, has = word(after); !has {
+			return c, false
+		}
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "realm":
+			c.realm = value
+		case "service":
+			c.service = value
+		case "scope":
+			c.scope = value
+		}
+		rest = strings.TrimLeft(rest, ", ")
+	}
+	return c, c.realm != ""
+}
+
+// word is one value of a header, in quotes or not, and what comes after it.
+func word(s string) (value, rest string, ok bool) {
+	if !strings.HasPrefix(s, `"`) {
+		value, rest, _ = strings.Cut(s, ",")
+		return strings.TrimSpace(value), rest, true
+	}
+	var b strings.Builder
+	for i := 1; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			return b.String(), s[i+1:], true
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return "", "", false
+}
