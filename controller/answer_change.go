@@ -124,7 +124,7 @@ func codeOf(m mesh.Module, s source.Source) graph.Code {
 				found = map[string]imports.Found{}
 			}
 			of := found[inImages]
-			at := imports.Place{File: path.Join(m.Folder, manifest.Name)}
+			at := imports.Place{File: path.Join(m.Folder, manifest.Name), Line: s.Lines.In}
 			of.Imports = append(slices.Clone(of.Imports), imports.Import{Name: r.Name(), At: at})
 			found[inImages] = of
 		}
@@ -142,7 +142,7 @@ func (b base) with(seen source.Seen) graph.Change {
 		was.Set(code)
 		is.Set(code)
 	}
-	is.Set(codeOf(b.module, source.Source{Code: seen.Code, Manifest: seen.Manifest}))
+	is.Set(codeOf(b.module, source.Source{Code: seen.Code, Manifest: seen.Manifest, Lines: seen.Lines}))
 	return graph.Would(was, is, b.module.Name, seen.Tree != b.source.Tree || b.moved)
 }
 

@@ -23,7 +23,7 @@ func (c *Controller) answerOwners(ctx context.Context, _ api.Who, in api.OwnersI
 	err := c.with(ctx, func(v *view) error {
 		for _, name := range v.names {
 			m := v.modules[name]
-			code := codeOf(m.row.Module, m.source.Code)
+			code := codeOf(m.row.Module, m.source)
 			if name == in.Module {
 				out.Known, is.Repository, is.Folder = true, code.Repository, code.Folder
 				continue
