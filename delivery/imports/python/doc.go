@@ -8,6 +8,13 @@
 // opentelemetry.sdk and not opentelemetry. A module without a project owns its
 // own package, or else what lies in its folder and in src.
 //
+// Of build back ends the tables of hatchling, poetry, flit, pdm, uv, setuptools
+// and scikit-build-core are read, and of maturin those about Python. Any other is
+// taken for setuptools without a table: meson-python, whose packages meson.build
+// names, pbr, sip, whey, enscons, and one that is a project's own (backend-path).
+// What hooks of hatchling and pdm add is not known, and neither are patterns: what
+// stands before the first * of one counts.
+//
 // What is asked for is every import statement, wherever it stands, and the calls
 // import_module("a.b") and __import__("a.b"). "from a import b" asks for a.b,
 // because b may be a module. A name that a script or a test finds in the module

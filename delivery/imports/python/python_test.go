@@ -141,7 +141,7 @@ func TestLayouts(t *testing.T) {
 			cases[name].Files = append(cases[name].Files, imports.File{Path: file, Text: f.Data})
 		}
 	}
-	if len(order) != 22 {
+	if len(order) != 51 {
 		t.Errorf("%d layouts", len(order))
 	}
 	for _, name := range order {

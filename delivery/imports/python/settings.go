@@ -1,9 +1,12 @@
 package python
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
+
+	"noxmesh/delivery/imports"
 )
 
 // settings is what a project's own files say of where its packages lie.
@@ -59,6 +62,8 @@ func (s *settings) pyproject(root *value) {
 		s.uv(tool.at("uv", "build-backend"))
 	case strings.HasPrefix(backend, "maturin"):
 		s.maturin(tool.at("maturin"))
+	case strings.HasPrefix(backend, "scikit_build_core"):
+		s.scikit(tool.at("scikit-build", "wheel"))
 	default:
 		s.setuptools(tool.at("setuptools"))
 	}
@@ -80,6 +85,10 @@ func (s *settings) all(at string) {
 func (s *settings) hatch(build *value) {
 	s.byName = true
 	wheel := build.at("targets", "wheel")
+	forced := either(wheel, build, "force-include").pairs()
+	for _, at := range slices.Sorted(maps.Keys(forced)) {
+		s.named(at, strings.Trim(forced[at], "/"))
+	}
 	for _, of := range []*value{wheel, build} {
 		if list := of.at("packages"); list != nil {
 			for _, at := range list.strings() {
@@ -88,12 +97,65 @@ func (s *settings) hatch(build *value) {
 			return
 		}
 	}
-	sources := wheel.at("sources").strings()
-	if sources == nil {
-		sources = build.at("sources").strings()
+	sources := either(wheel, build, "sources")
+	only := either(wheel, build, "only-include").strings()
+	if only == nil {
+		for _, at := range either(wheel, build, "include").strings() { // patterns, as in a .gitignore
+			if at, _, _ = strings.Cut(at, "*"); strings.Trim(at, "/") != "" && !strings.HasPrefix(at, "!") {
+				only = append(only, at)
+			}
+		}
 	}
-	for _, at := range wheel.at("only-include").strings() {
-		s.under(at, sources)
+	for _, at := range only {
+		if rest, as, is := renamed(at, sources); is {
+			s.named(at, path.Join(as, rest))
+		} else {
+			s.under(at, sources.strings())
+		}
+	}
+}
+
+// either is what a target says of a key, or else what is said of all of them.
+func either(target, all *value, key string) *value {
+	if v := target.at(key); v != nil {
+		return v
+	}
+	return all.at(key)
+}
+
+// renamed is what of a path is behind the folder of which a table says what it is called.
+func renamed(at string, sources *value) (rest, as string, is bool) {
+	at = path.Clean("/" + at)[1:]
+	for _, prefix := range imports.Prefixes(at, "/") {
+		if as, is := sources.pairs()[prefix]; is {
+			return strings.Trim(strings.TrimPrefix(at, prefix), "/"), strings.Trim(as, "/"), true
+		}
+	}
+	return "", "", false
+}
+
+// pairs is a table of strings.
+func (v *value) pairs() map[string]string {
+	if v == nil || v.kind != valueTable {
+		return nil
+	}
+	all := map[string]string{}
+	for key, each := range v.table {
+		all[strings.Trim(path.Clean("/"+key), "/")] = each.string()
+	}
+	return all
+}
+
+// scikit is scikit-build-core, which has Python packages beside what CMake makes.
+func (s *settings) scikit(wheel *value) {
+	s.byName, s.from = true, "python"
+	packages := wheel.at("packages")
+	for _, at := range packages.strings() {
+		s.one(at)
+	}
+	pairs := packages.pairs()
+	for _, as := range slices.Sorted(maps.Keys(pairs)) {
+		s.named(path.Clean("/" + pairs[as])[1:], as)
 	}
 }
 
@@ -132,13 +194,13 @@ func (s *settings) poetry(poetry *value) {
 		include, _, _ := strings.Cut(each.at("include").string(), "*")
 		from := each.at("from").string()
 		include = strings.Trim(include, "/")
-		if to := each.at("to").string(); to != "" {
-			continue
-		}
-		if include == "" {
+		switch to := strings.Trim(each.at("to").string(), "/"); {
+		case include != "":
+			s.named(path.Join(from, include), path.Join(to, include))
+		case to == "":
 			s.all(from)
-		} else {
-			s.named(path.Join(from, include), include)
+		default:
+			s.named(from, to)
 		}
 	}
 }
@@ -159,7 +221,7 @@ func (s *settings) pdm(build *value) {
 		s.all(dir)
 	}
 	for _, at := range build.at("includes").strings() {
-		if !strings.Contains(at, "*") {
+		if at, _, _ = strings.Cut(at, "*"); strings.Trim(at, "/") != "" {
 			s.under(at, []string{"src"})
 		}
 	}
@@ -178,6 +240,11 @@ func (s *settings) uv(backend *value) {
 func (s *settings) maturin(maturin *value) {
 	if from := maturin.at("python-source").string(); from != "" {
 		s.all(from)
+		return
+	}
+	s.byName = true
+	if name, _, _ := strings.Cut(maturin.at("module-name").string(), "."); name != "" {
+		s.name = name
 	}
 }
 
