@@ -185,7 +185,7 @@ func moved(was, next source.Source) bool {
 // and then nothing is.
 func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) (source.Seen, error) {
 	languages := spoken.Languages()
-	wanted := git.Known{Commit: was.Known(), Wants: func(path string, above bool) bool { return imports.Wants(languages, path, above) }}
+	wanted := git.Known{Commit: was.Known(), FileLimit: imports.FileLimit, Wants: func(path string, above bool) bool { return imports.Wants(languages, path, above) }}
 	read := imports.Key(c.cfg.Platform, m.Folder, "")
 	var known bool
 	if wanted.Code, known = strings.CutPrefix(was.Code.Key, read); !known && was.Known() == was.Commit {

@@ -19,16 +19,13 @@ import (
 // File is a file of a commit that somebody wants to read.
 type File struct {
 	Path string // from the root of the repository
-	Text []byte // of a file that is larger than FileLimit, a little more than that
+	Text []byte // of a file that is larger than Known.FileLimit, a byte more than that
 	Link string // where a link leads, instead of the text
 }
 
-// FileLimit is how much of one file is read, and codeLimit how much of one
-// folder's: sources that people write are far smaller.
-const (
-	FileLimit = 4 << 20
-	codeLimit = 256 << 20
-)
+// codeLimit is how much of one folder's code is read: sources that people write
+// are far smaller.
+const codeLimit = 256 << 20
 
 // Wants chooses files by their path in the module's folder; of those that stand
 // directly in a folder that encloses it, with above.
@@ -101,8 +98,9 @@ func (g *Git) above(ctx context.Context, dir, commit, folder string, wants Wants
 	return found, nil
 }
 
-// read is the files of these entries, in their order. Submodules are not read.
-func (g *Git) read(ctx context.Context, dir string, entries []entry) ([]File, error) {
+// read is the files of these entries, in their order, each up to a byte more than
+// most. Submodules are not read.
+func (g *Git) read(ctx context.Context, dir string, entries []entry, most int64) ([]File, error) {
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.kind != "blob" })
 	if len(entries) == 0 {
 		return nil, nil
@@ -122,7 +120,7 @@ func (g *Git) read(ctx context.Context, dir string, entries []entry) ([]File, er
 		out: func(r io.Reader) error {
 			b := bufio.NewReaderSize(r, 256<<10)
 			for _, e := range entries {
-				f, err := batched(b, e)
+				f, err := batched(b, e, most)
 				if err != nil {
 					return err
 				}
@@ -137,7 +135,7 @@ func (g *Git) read(ctx context.Context, dir string, entries []entry) ([]File, er
 
 // batched reads what cat-file --batch says of one object: "ID KIND SIZE\n", the
 // bytes, and a line's end.
-func batched(r *bufio.Reader, e entry) (File, error) {
+func batched(r *bufio.Reader, e entry, most int64) (File, error) {
 	line, err := r.ReadString('\n')
 	if err != nil {
 		return File{}, err
@@ -150,7 +148,7 @@ func batched(r *bufio.Reader, e entry) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	text := make([]byte, min(size, FileLimit+1))
+	text := make([]byte, min(size, most+1))
 	if _, err := io.ReadFull(r, text); err != nil {
 		return File{}, err
 	}

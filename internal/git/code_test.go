@@ -11,6 +11,9 @@ import (
 	"noxmesh/internal/fault"
 )
 
+// fileLimit is how much of one file is read here.
+const fileLimit = 4 << 20
+
 // goFiles wants Go's files in the folder, and go.work and go.mod above it.
 func goFiles(path string, above bool) bool {
 	if above {
@@ -55,7 +58,7 @@ func TestCodeIsReadInTheFolderAndAboveIt(t *testing.T) {
 			"":        "a/a.go=a a/b:c/d/d.go=d a/b:c/d/e/e.go=e a/b:c/x/x.go=x a/go.work/no.go=a folder go.mod=R main.go=root ",
 			"a/b:c/d": "a/b:c/d/d.go=d a/b:c/d/e/e.go=e a/b:c/d/go.mod=D a/b:c/go.mod=../go.work a/b:c/go.work=inner a/go.mod=A go.mod=R go.work=W ",
 		} {
-			found := look(t, g, Place{URL: r.url, Folder: folder}, Known{Wants: goFiles})
+			found := look(t, g, Place{URL: r.url, Folder: folder}, Known{Wants: goFiles, FileLimit: fileLimit})
 			if got := list(found.Files); got != want || found.Code == "" {
 				t.Errorf("%q: key %q\n%s\nwant\n%s", folder, found.Code, got, want)
 			}
@@ -63,7 +66,7 @@ func TestCodeIsReadInTheFolderAndAboveIt(t *testing.T) {
 		if found := look(t, g, Place{URL: r.url}, Known{}); found.Code != "" || found.Files != nil {
 			t.Errorf("nothing was wanted: %+v", found)
 		}
-		if found := look(t, g, Place{URL: r.url, Folder: "a"}, Known{Wants: goFiles}); found.Manifest != nil || found.Code != "" || found.Files != nil {
+		if found := look(t, g, Place{URL: r.url, Folder: "a"}, Known{Wants: goFiles, FileLimit: fileLimit}); found.Manifest != nil || found.Code != "" || found.Files != nil {
 			t.Errorf("what is no module is not read: %+v", found)
 		}
 	})
@@ -77,11 +80,11 @@ func TestCodeIsReadOnceForOneTree(t *testing.T) {
 		f, g := newForge(t), newGit(t, nil)
 		r := f.repo("mono", map[string]string{"go.work": "W", "a/module.json": "{}", "a/a.go": "a", "b/b.go": "b"})
 		p := Place{URL: r.url, Folder: "a"}
-		first := look(t, g, p, Known{Wants: goFiles})
+		first := look(t, g, p, Known{Wants: goFiles, FileLimit: fileLimit})
 		if list(first.Files) != "a/a.go=a go.work=W " {
 			t.Fatal(list(first.Files))
 		}
-		known := Known{Commit: first.Commit, Code: first.Code, Wants: goFiles}
+		known := Known{Commit: first.Commit, Code: first.Code, Wants: goFiles, FileLimit: fileLimit}
 		for what, c := range map[string]struct {
 			files map[string]string
 			moves bool
@@ -125,12 +128,12 @@ func TestCodeOfASHA256Repository(t *testing.T) {
 		}
 		r.git("init", "-q", "--object-format=sha256", "-b", "main")
 		commit := r.commit("first", map[string]string{"go.work": "W", "a/module.json": "{}", "a/a.go": "a"})
-		found := look(t, g, Place{URL: r.url, Folder: "a"}, Known{Wants: goFiles})
+		found := look(t, g, Place{URL: r.url, Folder: "a"}, Known{Wants: goFiles, FileLimit: fileLimit})
 		if found.Commit != commit || len(commit) != 64 || list(found.Files) != "a/a.go=a go.work=W " || !strings.HasPrefix(found.Code, r.git("rev-parse", "HEAD:a")) {
 			t.Fatalf("%+v %s", found, list(found.Files))
 		}
 		r.commit("second", map[string]string{"b/b.go": "b"})
-		if again := look(t, g, Place{URL: r.url, Folder: "a"}, Known{Commit: commit, Code: found.Code, Wants: goFiles}); again.Files != nil || again.Code != found.Code {
+		if again := look(t, g, Place{URL: r.url, Folder: "a"}, Known{Commit: commit, Code: found.Code, Wants: goFiles, FileLimit: fileLimit}); again.Files != nil || again.Code != found.Code {
 			t.Fatalf("%+v", again)
 		}
 	})
@@ -141,23 +144,23 @@ func TestCodeOfASHA256Repository(t *testing.T) {
 func TestCodeHasLimits(t *testing.T) {
 	t.Parallel()
 	f, g := newForge(t), newGit(t, nil)
-	r := f.repo("big", map[string]string{"module.json": "{}", "empty.go": "", "last.go": "last", "just.go": strings.Repeat("j", FileLimit), "large.go": strings.Repeat("l", 3*FileLimit)})
-	found := look(t, g, Place{URL: r.url}, Known{Wants: goFiles})
+	r := f.repo("big", map[string]string{"module.json": "{}", "empty.go": "", "last.go": "last", "just.go": strings.Repeat("j", fileLimit), "large.go": strings.Repeat("l", 3*fileLimit)})
+	found := look(t, g, Place{URL: r.url}, Known{Wants: goFiles, FileLimit: fileLimit})
 	sizes := map[string]int{}
 	for _, file := range found.Files {
 		sizes[file.Path] = len(file.Text)
 	}
-	if len(sizes) != 4 || sizes["empty.go"] != 0 || sizes["just.go"] != FileLimit || sizes["large.go"] != FileLimit+1 || sizes["last.go"] != 4 {
+	if len(sizes) != 4 || sizes["empty.go"] != 0 || sizes["just.go"] != fileLimit || sizes["large.go"] != fileLimit+1 || sizes["last.go"] != 4 {
 		t.Fatalf("%v", sizes)
 	}
 	large := r.git("rev-parse", "HEAD:large.go")
 	var index strings.Builder
-	for i := range codeLimit/(3*FileLimit) + 1 {
+	for i := range codeLimit/(3*fileLimit) + 1 {
 		fmt.Fprintf(&index, "100644 blob %s\tcopy%d.go\n", large, i)
 	}
 	r.gitIn(index.String(), "update-index", "--add", "--index-info")
 	r.git("commit", "-q", "-m", "too much")
-	if _, err := g.Look(t.Context(), Place{URL: r.url}, Known{Wants: goFiles}); !errors.Is(err, TooBig) || fault.KindOf(err) != fault.Invalid {
+	if _, err := g.Look(t.Context(), Place{URL: r.url}, Known{Wants: goFiles, FileLimit: fileLimit}); !errors.Is(err, TooBig) || fault.KindOf(err) != fault.Invalid {
 		t.Fatalf("kind %v: %v", fault.KindOf(err), err)
 	}
 }

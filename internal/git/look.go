@@ -24,6 +24,8 @@ type Known struct {
 	Commit string // where the ref is still there, nothing is read
 	Code   string // the key of the files that were read last
 	Wants  Wants  // which files to read beside module.json; nil for none
+
+	FileLimit int64 // how much of one file is read
 }
 
 // Found is what a look found.
@@ -99,7 +101,7 @@ func (g *Git) look(ctx context.Context, p Place, known Known) (Found, error) {
 func (g *Git) readCode(ctx context.Context, dir, folder string, known Known, found *Found) error {
 	key, entries, err := g.code(ctx, dir, found.Commit, folder, known.Wants)
 	if err == nil && key != known.Code {
-		found.Files, err = g.read(ctx, dir, entries)
+		found.Files, err = g.read(ctx, dir, entries, known.FileLimit)
 	}
 	found.Code = key
 	return err

@@ -11,9 +11,6 @@ import (
 	"noxmesh/delivery/imports"
 )
 
-// maxFile is the largest container file that is read: real ones are a few kilobytes.
-const maxFile = 4 << 20
-
 // maxFaults is how many faults of one file are said.
 const maxFaults = 10
 
@@ -97,8 +94,8 @@ func (r *reader) asks(line int, name string) {
 }
 
 func (r *reader) read(text []byte, platform string) {
-	if len(text) > maxFile {
-		r.fault(0, "is larger than %d MiB, which no container file is", maxFile>>20)
+	if len(text) > imports.FileLimit {
+		r.fault(0, "is larger than %d MiB, which no container file is", imports.FileLimit>>20)
 		return
 	}
 	if i := invalid(text); i >= 0 {

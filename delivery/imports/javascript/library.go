@@ -75,7 +75,7 @@ func (l Language) ships(tree fs.FS, all []string) (map[string]*shipment, error) 
 		if base := path.Base(file); base != "package.json" && base != "pnpm-workspace.yaml" {
 			continue
 		}
-		text, err := imports.Text(tree, file, largest)
+		text, err := imports.Text(tree, file, imports.FileLimit)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func ignoreIn(tree fs.FS, all []string, ships map[string]*shipment) error {
 		if in == nil {
 			continue
 		}
-		text, err := imports.Text(tree, file, largest)
+		text, err := imports.Text(tree, file, imports.FileLimit)
 		if err != nil {
 			return err
 		}

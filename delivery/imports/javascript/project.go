@@ -11,9 +11,6 @@ import (
 	"noxmesh/delivery/imports"
 )
 
-// largest is how many bytes a file may have.
-const largest = 4 << 20
-
 // project is what is known while one module's folder is read.
 type project struct {
 	folder  string
@@ -79,8 +76,8 @@ func (p *project) fault(file string, line int, format string, args ...any) {
 func (p *project) readable(file string) bool {
 	src := p.texts[file]
 	switch {
-	case len(src) > largest:
-		p.fault(file, 0, "the file has %d bytes, and no more than %d are read: leave out what was generated", len(src), largest)
+	case len(src) > imports.FileLimit:
+		p.fault(file, 0, "the file has %d bytes, and no more than %d are read: leave out what was generated", len(src), imports.FileLimit)
 	case !utf8.Valid(src):
 		p.fault(file, 1+bytes.Count(src[:invalid(src)], []byte("\n")), "the text is not UTF-8: save the file as UTF-8")
 	default:

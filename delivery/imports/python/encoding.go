@@ -5,16 +5,15 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
-)
 
-// maxSize is the largest file that is read.
-const maxSize = 4 << 20
+	"noxmesh/delivery/imports"
+)
 
 // source is a file's text as the parser reads it: UTF-8, each line ended by \n;
 // or why it is none, and where.
 func source(text []byte) (out []byte, line int, why string) {
-	if len(text) > maxSize {
-		return nil, 0, fmt.Sprintf("the file is larger than %d MiB", maxSize>>20)
+	if len(text) > imports.FileLimit {
+		return nil, 0, fmt.Sprintf("the file is larger than %d MiB", imports.FileLimit>>20)
 	}
 	text, marked := bytes.CutPrefix(text, []byte("\xef\xbb\xbf"))
 	if bytes.IndexByte(text, '\r') >= 0 {

@@ -86,7 +86,7 @@ func (l Language) owns(tree fs.FS, all []string) ([]imports.Own, error) {
 		if !l.Wants(file, false) {
 			continue
 		}
-		text, err := imports.Text(tree, file, maxSize)
+		text, err := imports.Text(tree, file, imports.FileLimit)
 		if err != nil {
 			return nil, err
 		}

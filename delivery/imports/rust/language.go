@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	maxFile  = 4 << 20 // bytes of a file: the largest that people write have some hundred thousand
-	maxDepth = 1000    // of brackets in each other
-	maxPath  = 100     // names in one path
+	maxDepth = 1000 // of brackets in each other
+	maxPath  = 100  // names in one path
 )
 
 // Language is Rust.
@@ -111,8 +110,8 @@ func (r *reader) manifest(file imports.File) {
 
 // readable reports whether a file is text of a size that is read.
 func (r *reader) readable(file string, text []byte) bool {
-	if len(text) > maxFile {
-		r.fault(file, 0, fmt.Sprintf("is larger than %d MiB: it is not read", maxFile>>20))
+	if len(text) > imports.FileLimit {
+		r.fault(file, 0, fmt.Sprintf("is larger than %d MiB: it is not read", imports.FileLimit>>20))
 		return false
 	}
 	if utf8.Valid(text) {
