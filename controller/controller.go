@@ -43,7 +43,7 @@ type Controller struct {
 	random func() float64 // of the loops; nil for the system's
 	edges  edges          // what start has opened
 
-	sources, images, builds, declares, leases, rechecks *loop.Loop
+	sources, images, builds, declares, leases, rechecks, weeds *loop.Loop
 
 	book     *book
 	small    *small
@@ -51,7 +51,8 @@ type Controller struct {
 	outbox   outbox
 	heard    heard
 	steady   steady
-	looked   sync.Map // module: time of the last look
+	weeded   time.Time // the last look at the registry's bytes; of the loop "registry" alone
+	looked   sync.Map  // module: time of the last look
 	hooks    *hooks
 	unwell   unwell
 	shelf    unwell   // of the registry
@@ -139,6 +140,7 @@ func (c *Controller) makeLoops() {
 	c.declares = c.loop("declare", c.nodeIDs, c.declareStep, c.cfg.Hello)
 	c.leases = c.loop("lease", func(context.Context) ([]string, error) { return []string{"leases"}, nil }, c.leaseStep, c.cfg.Lease/4)
 	c.rechecks = c.loop("record", func(context.Context) ([]string, error) { return []string{recheckKey}, nil }, c.recheckStep, recheckEvery)
+	c.weeds = c.loop("registry", func(context.Context) ([]string, error) { return []string{weedKey}, nil }, c.weedStep, weedEvery)
 }
 
 func (c *Controller) loop(name string, keys func(context.Context) ([]string, error), step func(context.Context, string) (loop.Result, error), every time.Duration) *loop.Loop {
@@ -176,6 +178,7 @@ func (c *Controller) run(ctx context.Context) error {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.Loops(ctx) })
+	group.Go(func() error { return c.weeds.Run(ctx) })
 	group.Go(func() error { return c.serve(ctx, c.edges.listener, c.front(server)) })
 	group.Go(func() error { return c.serve(ctx, c.edges.socket, asOperator(server)) })
 	c.log.Info("controller is ready", "mesh", c.mesh, "epoch", c.db.Epoch(), "api", c.at.API, "broker", c.at.Broker, "socket", c.cfg.SocketPath())

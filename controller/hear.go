@@ -360,6 +360,7 @@ func (c *Controller) report(ctx context.Context, m bus.Message) ([]byte, error) 
 	if stored {
 		c.log.Info("report", "node", n.Name, "cause", string(r.Cause), "outcome", string(r.Outcome), "generation", r.Applied.Generation)
 		c.receipts.ring()
+		c.suspect(r)
 	}
 	return c.receiptFor(n.ID, strconv.FormatInt(r.Sequence, 10), now, "")
 }

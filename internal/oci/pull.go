@@ -94,8 +94,12 @@ func (c *Client) manifestBytes(ctx context.Context, repo string, digest document
 	return b, nil
 }
 
+// OtherBytes is what every error says that is about bytes which are not those of
+// their digest.
+const OtherBytes = "the registry gave other bytes than"
+
 func otherBytes(digest document.Digest, why string, args ...any) error {
-	return fault.New(fault.Invalid, "the registry gave other bytes than %s: %s", digest, fmt.Sprintf(why, args...))
+	return fault.New(fault.Invalid, OtherBytes+" %s: %s", digest, fmt.Sprintf(why, args...))
 }
 
 // PullBlob writes the blob with this digest and size to w. A transfer that

@@ -210,7 +210,7 @@ func (d *driver) move(ctx context.Context, from, to string) error {
 	return d.seal(to)
 }
 
-// Delete removes an upload that has ended.
+// Delete removes an upload that has ended, or a blob that has rotted.
 func (d *driver) Delete(ctx context.Context, path string) error {
 	return d.tell(path, effect.Do("registry.upload.remove", func() error { return d.StorageDriver.Delete(ctx, path) }))
 }
