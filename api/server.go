@@ -36,7 +36,7 @@ type Server struct {
 func NewServer(who func(*http.Request) (Who, error), log *slog.Logger) *Server {
 	s := &Server{mux: http.NewServeMux(), who: who, log: log, rows: map[string]bool{}}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, fault.New(fault.NotFound, "no call %s %s", r.Method, r.URL.Path).With("GET /v1/openapi.json lists the calls"))
+		s.fail(w, r, fault.New(fault.NotFound, "no call %s %q", document.Short(r.Method), document.Short(r.URL.Path)).With("GET /v1/openapi.json lists the calls"))
 	})
 	s.mux.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, r *http.Request) {
 		s.answer(w, r, http.StatusOK, OpenAPI())

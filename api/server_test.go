@@ -272,10 +272,12 @@ func TestQueries(t *testing.T) {
 	t.Parallel()
 	s := serveAll(t, map[string]identity.Role{"viewer": identity.Viewer})
 	for path, wanted := range map[string]string{
-		"/v1/status?modul=site":                 `this call has no \"modul\"`,
-		"/v1/builds?limit=many":                 `limit is \"many\", want a whole number`,
-		"/v1/builds?limit=99999999999999999999": `want a whole number`,
-		"/v1/version?x=":                        `this call has no \"x\"`,
+		"/v1/status?modul=site":                         `this call has no \"modul\"`,
+		"/v1/builds?limit=many":                         `limit is \"many\", want a whole number`,
+		"/v1/builds?limit=99999999999999999999":         `want a whole number`,
+		"/v1/version?x=":                                `this call has no \"x\"`,
+		"/v1/version?" + strings.Repeat("x", 2000):      `this call has no \"` + strings.Repeat("x", 80) + `…\"`,
+		"/v1/builds?limit=" + strings.Repeat("x", 2000): `limit is \"` + strings.Repeat("x", 80) + `…\", want a whole number`,
 	} {
 		if code, text := s.send(t, "GET", path, "viewer", nil); code != http.StatusBadRequest || !strings.Contains(text, wanted) {
 			t.Errorf("%s: %d %s", path, code, text)
@@ -283,6 +285,16 @@ func TestQueries(t *testing.T) {
 	}
 	if code, text := s.send(t, "GET", "/v1/builds?limit=3&module=site", "viewer", nil); code != http.StatusOK {
 		t.Errorf("%d %s", code, text)
+	}
+}
+
+// Whatever is asked for, what is said of it can be shown.
+func TestACallThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t, map[string]identity.Role{"viewer": identity.Viewer})
+	code, text := s.send(t, "GET", "/v1/%1b[2J"+strings.Repeat("x", 2000), "viewer", nil)
+	if wanted := `no call GET \"/v1/\\x1b[2J` + strings.Repeat("x", 72) + `…\"`; code != http.StatusNotFound || !strings.Contains(text, wanted) {
+		t.Errorf("%d %s, want %s", code, text, wanted)
 	}
 }
 

@@ -1,9 +1,11 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -109,13 +111,13 @@ func fill(r *http.Request, in any) error {
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return fault.New(fault.Invalid, "%s is %q, want a whole number", name, text)
+			return fault.New(fault.Invalid, "%s is %q, want a whole number", name, document.Short(text))
 		}
 		v.Field(i).SetInt(n)
 	}
-	for name := range r.URL.Query() {
+	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
 		if !known[name] {
-			return fault.New(fault.Invalid, "this call has no %q", name)
+			return fault.New(fault.Invalid, "this call has no %q", document.Short(name))
 		}
 	}
 	return nil
