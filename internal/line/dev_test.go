@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"noxmesh/api"
+	"noxmesh/identity"
 	"noxmesh/internal/invariant"
 	"noxmesh/status"
 )
@@ -98,6 +99,9 @@ func (w *told) login() {
 	w.t.Helper()
 	text := do(w.mesh, api.LoginAdd(), api.LoginAddIn{Name: "anna", Role: "operator"}).Login
 	config := w.path("config")
+	login, err := identity.ParseLogin(text)
+	must(w.t, err)
+	w.gives("anna's login", login.Secret.Reveal(), filepath.Join(config, "mesh", "login"))
 	run := func(env []string, args ...string) (string, error) {
 		cmd := exec.CommandContext(w.t.Context(), filepath.Join(w.programs, "mesh"), args...)
 		cmd.Env = append(append(os.Environ(), "XDG_CONFIG_HOME="+config, "HOME="+w.dir), env...)
@@ -119,6 +123,7 @@ func (w *told) login() {
 	if out, err := run(nil, "status"); err != nil || !strings.Contains(out, "site") {
 		w.t.Errorf("mesh status with the login that was kept: %v: %s", err, out)
 	}
+	mustHold(w.t, "after the login", invariant.Always(w.see(w.mesh)))
 	left, err := filepath.Glob(filepath.Join(config, "*", "*.new*"))
 	must(w.t, err)
 	mustHold(w.t, "after the login", invariant.AtEnd(invariant.Seen{Left: left}))

@@ -18,7 +18,7 @@ import (
 	"noxmesh/internal/invariant"
 )
 
-var errorsOf = flag.Int("errors", 3, "of the failing effects: how many of the three errors each place has, in turn where it is fewer")
+var errorsOf = flag.Int("errors", 1, "of the failing effects: how many of the three errors each place has, in turn where it is fewer")
 
 // failures are the errors, and what people read of them.
 func failures() map[string]string {
@@ -32,22 +32,22 @@ func failures() map[string]string {
 func TestEveryEffectMayFail(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, crashing)
-	places := survey(t, dir)
+	points := places(t, dir)
 	var all []death
 	names := slices.Sorted(maps.Keys(failures()))
-	for i, p := range places {
+	for i, p := range points {
 		way, _ := strings.CutSuffix(p.point, "#1")
 		for n := range min(*errorsOf, len(names)) {
 			all = append(all, death{mortal: p.mortal, point: way + ":" + names[(i+n)%len(names)], certain: p.certain})
 		}
 	}
-	sweep(t, telling{programs: dir, failing: true, calls: callsOf(places)}, slices.DeleteFunc(all, func(d death) bool { return !strings.Contains(d.name(), *only) }))
+	sweep(t, telling{programs: dir, failing: true, calls: callsOf(points)}, slices.DeleteFunc(all, func(d death) bool { return !strings.Contains(d.name(), *only) }))
 }
 
 // callsOf is what led to each place, by name and way.
-func callsOf(places []place) map[string]string {
+func callsOf(all []place) map[string]string {
 	calls := map[string]string{}
-	for _, p := range places {
+	for _, p := range all {
 		way, _ := strings.CutSuffix(p.point, "#1")
 		calls[way] = p.calls
 	}

@@ -298,7 +298,7 @@ func TestDiskOfALine(t *testing.T) {
 				}
 				return ""
 			})
-			m.whole()
+			m.sound()
 		})
 	}
 }

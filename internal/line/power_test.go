@@ -17,6 +17,8 @@ import (
 	"noxmesh/api"
 	"noxmesh/builder"
 	"noxmesh/host"
+	"noxmesh/internal/invariant"
+	"noxmesh/internal/observe"
 	"noxmesh/internal/power"
 )
 
@@ -25,6 +27,7 @@ type joiner struct {
 	mu     sync.Mutex        // guards what follows
 	names  map[string]string // by disk
 	tokens map[string]string
+	watch  watch
 }
 
 // token is the one that the disk's owner was given.
@@ -35,6 +38,7 @@ func (j *joiner) token(t *testing.T, dir string, add func(name string) string) (
 	if j.tokens[dir] == "" {
 		j.names[dir] = fmt.Sprintf("cut%d", len(j.names))
 		j.tokens[dir] = add(j.names[dir])
+		j.watch.givesToken(t, j.names[dir], j.tokens[dir])
 	}
 	return j.names[dir], j.tokens[dir]
 }
@@ -60,6 +64,7 @@ func TestPowerIsCutWhileABuilderJoins(t *testing.T) {
 			all := do(m, api.Builders(), api.Nothing{}).Builders
 			return slices.ContainsFunc(all, func(b api.BuilderOut) bool { return b.Name == name && !b.LastSeen.IsZero() })
 		})
+		j.holds(t, m, disk)
 	})
 }
 
@@ -82,7 +87,21 @@ func TestPowerIsCutWhileANodeJoins(t *testing.T) {
 			c.Root, c.Version = disk, "test"
 			return host.Run(ctx, c)
 		}, func() bool { return !nodeOf(m.now(), name).LastSeen.IsZero() })
+		j.holds(t, m, disk)
 	})
+}
+
+// holds fails the test where anything stands against the invariants, and where a
+// token is still on the disk of whoever joined with it.
+func (j *joiner) holds(t *testing.T, m *mesh, disk string) {
+	t.Helper()
+	j.watch.mu.Lock()
+	secrets := j.watch.secrets(m)
+	j.watch.mu.Unlock()
+	found, err := observe.Search(secrets, disk)
+	must(t, err)
+	mustHold(t, "after the cut", invariant.Always(invariant.Seen{Canaries: found}))
+	mustHold(t, "after the cut", invariant.Always(j.watch.see(m)))
 }
 
 // joinsAgain types the same command again: it does its work, or says that it was done.

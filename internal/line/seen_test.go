@@ -1,8 +1,9 @@
-//go:build meshcrash
+//go:build meshcrash || power
 
 package line
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"noxmesh/internal/invariant"
 	"noxmesh/internal/observe"
+	"noxmesh/status"
 )
 
 // watch is what must not be forgotten of a mesh between two looks at it.
@@ -18,7 +20,7 @@ type watch struct {
 	nodes   observe.Nodes
 	sources map[string]invariant.Source
 	foreign map[string]map[string]string // by node and path: what somebody else has put there
-	secrets map[string]string            // that stand nowhere but in memory
+	given   []observe.Secret             // what people were given
 	away    map[string]bool              // nodes
 	known   bool                         // the record has been made
 }
@@ -53,7 +55,7 @@ func (w *watch) see(m *mesh) invariant.Seen {
 	m.t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := invariant.Seen{Canaries: w.canaries(m)}
+	s := invariant.Seen{Usage: m.usage()}
 	for _, source := range w.sources {
 		s.Sources = append(s.Sources, source)
 	}
@@ -74,6 +76,7 @@ func (w *watch) see(m *mesh) invariant.Seen {
 	if err == nil {
 		s.Said = observe.Said(said, s.Record.Builds)
 	}
+	s.Canaries = w.canaries(m, said)
 	s.Registry, err = observe.Registry(m.path("controller", "registry"))
 	must(m.t, err)
 	for _, root := range roots {
@@ -96,10 +99,28 @@ func (w *watch) look(t testing.TB, root string) invariant.Node {
 	return n
 }
 
-func (w *watch) canaries(m *mesh) []invariant.Canary {
+// canaries are the secrets of the mesh, in its files and in what it says.
+func (w *watch) canaries(m *mesh, said status.Status) []invariant.Canary {
 	m.t.Helper()
-	all, err := observe.Search(w.secrets, m.dir)
+	secrets, folders := w.secrets(m), []string{m.dir}
+	for _, pattern := range []string{"controller", "controller/registry", "builders/*", "nodes/*"} {
+		disks, err := filepath.Glob(m.path(pattern))
+		must(m.t, err)
+		for _, at := range disks {
+			if info, err := os.Lstat(at); err == nil && info.Mode()&os.ModeSymlink != 0 { // a disk of its own
+				folders = append(folders, at)
+			}
+		}
+	}
+	all, err := observe.Search(secrets, folders...)
 	must(m.t, err)
+	text, err := json.Marshal(said)
+	must(m.t, err)
+	for i, secret := range secrets {
+		if secret.In(text) {
+			all[i].Found = append(all[i].Found, "the status")
+		}
+	}
 	return all
 }
 
@@ -128,6 +149,14 @@ func (m *mesh) dsn(alive bool) string {
 		}
 	}
 	return "sqlite:" + filepath.Join(dir, "record.db")
+}
+
+// sound fails the test where anything stands against the invariants, in a mesh
+// that nobody has watched.
+func (m *mesh) sound() {
+	m.t.Helper()
+	var w watch
+	mustHold(m.t, "at the end", invariant.Always(w.see(m)))
 }
 
 // mustHold fails the test for each finding.

@@ -33,7 +33,7 @@ func mortals() []string { return []string{"controller", "builder", "host", perso
 func TestEveryEffectMayBeTheLast(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, crashing)
-	points := survey(t, dir)
+	points := places(t, dir)
 	var all []death
 	for _, p := range points {
 		for _, when := range []string{":before", ":after"} {
@@ -71,6 +71,22 @@ type place struct {
 }
 
 func (p place) name() string { name, _, _ := strings.Cut(p.point, "@"); return name }
+
+// surveyed are the places that the stories of all the sweeps come to.
+var surveyed struct {
+	once   sync.Once
+	places []place
+}
+
+// places surveys once for all sweeps of this run. Where that has failed it fails each.
+func places(t *testing.T, dir string) []place {
+	t.Helper()
+	surveyed.once.Do(func() { surveyed.places = survey(t, dir) })
+	if surveyed.places == nil {
+		t.Fatal("the survey has failed")
+	}
+	return surveyed.places
+}
 
 // survey tells the story twice for each program, without a death, and lists what
 // it comes to. It fails where an effect of the tree is in none of them.
@@ -122,6 +138,9 @@ func survey(t *testing.T, dir string) []place {
 	t.Logf("%d places of %d names", len(all), len(reached))
 	if *only == "" {
 		everyName(t, reached)
+	}
+	if t.Failed() {
+		t.FailNow()
 	}
 	return all
 }

@@ -109,7 +109,7 @@ func (w *told) line(t *testing.T) {
 
 // env is what the mortal is told before it has died, and after.
 func (w *told) env() []string {
-	env := []string{"MESH_EFFECTS=" + w.effects}
+	env := []string{"MESH_EFFECTS=" + w.effects, "MESH_LETTER=" + letter}
 	if w.ways != "" {
 		env = append(env, "MESH_WAYS="+w.ways)
 	}
@@ -225,6 +225,7 @@ func (w *told) builderJoins(name string) {
 		must(w.t, os.WriteFile(filepath.Join(state, "answers", strings.Repeat("0", 32)+".log"), []byte("half"), 0o600))
 	}
 	text := insist(w.mesh, api.BuilderAdd(), api.BuilderIn{Builder: name}).Token
+	w.givesToken(w.t, name, text)
 	w.join(name, "mesh-builder", text, func(ctx context.Context) error {
 		token, err := identity.ParseToken(text)
 		if err != nil {
@@ -256,6 +257,7 @@ func (w *told) nodesJoin() {
 			w.mesh.put(name, "etc/.mesh-new-"+hex.EncodeToString(sum[:8]), "half")
 		}
 		text := insist(w.mesh, api.NodeAdd(), api.NodeAddIn{Node: name}).Token
+		w.givesToken(w.t, name, text)
 		w.join(name, "mesh-host", text, func(ctx context.Context) error {
 			_, err := host.Join(ctx, w.hostConfig(name), text)
 			return err
@@ -281,6 +283,7 @@ func (w *told) first() {
 	insist(w.mesh, api.Assign(), api.AssignIn{Module: "site", Node: "node1"})
 	insist(w.mesh, api.ModulePolicy(), api.PolicyIn{Module: "site", Policy: "auto"})
 	w.isOut(commit)
+	w.asks(commit)
 	w.holds("node1", "opt/site/index.html", "first")
 	mustHold(w.t, "after the first", invariant.Always(w.see(w.mesh)))
 }
@@ -310,6 +313,22 @@ func (w *told) round(tree files) {
 	commit := w.forge.commit("site", w.anew(tree))
 	w.head("site", commit)
 	w.isOut(commit)
+	w.asks(commit)
+}
+
+// asks is a person who asks of a commit, by its first digits, what it would change.
+func (w *told) asks(commit string) {
+	w.t.Helper()
+	if w.mortal != "controller" {
+		return
+	}
+	w.poll("it is said what a commit would change", func() string {
+		_, err := api.Do(w.t.Context(), w.client, api.Change(), api.ChangeIn{Module: "site", Rev: commit[:8]})
+		if err != nil {
+			w.hears(err.Error() + "\n")
+		}
+		return words(err)
+	})
 }
 
 // last removes what there is, and holds what is left against the invariants.
@@ -468,7 +487,7 @@ func everything() files {
 			{"id": "over", "type": "file", "path": "/etc/was", "content": "taken over"},
 			{"id": "moves", "type": "file", "path": "/moves/from", "content": "moves"},
 			{"id": "pages", "type": "archive", "artifact": "pages", "path": "/opt/site"}],
-			"build": {"run": [["sh", "-c", "cp -r public out && ln -s index.html out/link"]], "test": [["test", "-f", "out/index.html"]],
+			"build": {"run": [["sh", "-c", "cp -r public out && ln -s index.html out/link && env >out/env"]], "test": [["test", "-f", "out/index.html"]],
 			"artifacts": {"pages": {"type": "archive", "path": "out"}}}}`,
 		"same": "same", "public/index.html": "first", "public/img/a": "a", "public/old": "old", "public/turns/in": "in",
 	}
@@ -485,7 +504,7 @@ func changed() files {
 			{"id": "inside", "type": "file", "path": "/turns/inside", "content": "in"},
 			{"id": "moves", "type": "file", "path": "/moves/to", "content": "moves"},
 			{"id": "pages", "type": "archive", "artifact": "pages", "path": "/opt/site"}],
-			"build": {"run": [["sh", "-c", "cp -r public out && ln -s img out/link"]], "test": [["test", "-f", "out/index.html"]],
+			"build": {"run": [["sh", "-c", "cp -r public out && ln -s img out/link && env >out/env"]], "test": [["test", "-f", "out/index.html"]],
 			"artifacts": {"pages": {"type": "archive", "path": "out"}}}}`,
 		"public/index.html": "second", "public/old": "", "public/turns/in": "",
 		"public/new/n": "new",

@@ -1,6 +1,8 @@
 package observe_test
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
@@ -123,11 +125,30 @@ func TestANodeThatNobodyHasSetUpHasDoneNothing(t *testing.T) {
 func TestASecretIsFoundWhereItLies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "log"), []byte("said s3cret to all"), 0o600); err != nil {
-		t.Fatal(err)
+	home := filepath.Join(dir, "home")
+	secret := observe.Secret{Name: "password", Bytes: []byte("s3cret of a mesh"), Homes: []string{home}}
+	for where, text := range map[string]string{
+		"plain": "said s3cret of a mesh to all",
+		"hex":   "x" + hex.EncodeToString(secret.Bytes) + "y",
+		"0":     base64.StdEncoding.EncodeToString([]byte("abc" + string(secret.Bytes) + "d")),
+		"1":     base64.URLEncoding.EncodeToString([]byte("a" + string(secret.Bytes) + "bc")),
+		"2":     base64.StdEncoding.EncodeToString([]byte("abcde" + string(secret.Bytes))),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, where), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if !secret.In([]byte(text)) {
+			t.Errorf("it is not found in %q", text)
+		}
 	}
-	all, err := observe.Search(map[string]string{"password": "s3cret", "token": "t0ken"}, dir, filepath.Join(dir, "gone"))
-	if err != nil || len(all) != 2 || len(all[0].Found) != 1 || len(all[1].Found) != 0 {
+	for _, at := range []string{home, home + ".new"} {
+		if err := os.WriteFile(at, secret.Bytes, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token := observe.Secret{Name: "token", Bytes: []byte("t0ken")}
+	all, err := observe.Search([]observe.Secret{secret, token}, dir, filepath.Join(dir, "gone"))
+	if err != nil || len(all) != 2 || len(all[0].Found) != 5 || len(all[1].Found) != 0 {
 		t.Errorf("%+v (%v)", all, err)
 	}
 }
