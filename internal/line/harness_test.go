@@ -58,7 +58,8 @@ const (
 	brokerPort = "21222"
 )
 
-// A fact that takes longer than this will not come true.
+// A fact that takes longer than this, on a machine that has nothing else to do,
+// will not come true.
 var patience = flag.Duration("patience", 60*time.Second, "how long a fact is waited for")
 
 var meshes atomic.Int64
@@ -284,23 +285,28 @@ func (m *mesh) until(what string, fact func(status.Status) string) status.Status
 	return s
 }
 
+// poll looks until nothing stands against the fact, as often as there are ticks in
+// its patience. It counts looks, for where everybody waits for the processor, a
+// look does too: a machine that is busy has more time, and nothing is given up
+// that merely has not had its turn.
 func (m *mesh) poll(what string, against func() string) {
 	m.t.Helper()
-	most := cmp.Or(m.opt.patience, *patience)
-	over := time.After(most)
-	tick := time.NewTicker(cmp.Or(m.opt.poll, 20*time.Millisecond))
+	most, every, began := cmp.Or(m.opt.patience, *patience), cmp.Or(m.opt.poll, 20*time.Millisecond), time.Now()
+	over := time.After(5 * most)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
-	for {
-		why := against()
-		if why == "" {
+	why := ""
+	for range most / every {
+		if why = against(); why == "" {
 			return
 		}
 		select {
 		case <-tick.C:
 		case <-over:
-			m.t.Fatalf("waited %s for: %s\nagainst it: %s", most, what, why)
+			m.t.Fatalf("waited %s for: %s\nagainst it: %s", since(began), what, why)
 		}
 	}
+	m.t.Fatalf("waited %s for: %s\nagainst it: %s", since(began), what, why)
 }
 
 func (m *mesh) status() (status.Status, error) {

@@ -18,7 +18,7 @@ var crashing = sync.OnceValues(func() (string, error) {
 })
 
 var (
-	sweepers = flag.Int("sweepers", 12, "how many meshes of the sweep live at once: most of the time they wait")
+	sweepers = flag.Int("sweepers", 12, "how many meshes of the sweeps live at once: most of the time they wait")
 	many     = flag.Int("deaths", 8, "how many deaths a program of the sweep has before it in one story; 1 for a story for each")
 	only     = flag.String("point", "", "of the sweep: only those that hold this text; one that begins with controller, builder, host or mesh and a blank tells no other's stories")
 )
@@ -43,6 +43,9 @@ func TestEveryEffectMayBeTheLast(t *testing.T) {
 	sweep(t, telling{programs: dir}, slices.DeleteFunc(all, func(d death) bool { return !strings.Contains(d.name(), *only) }))
 }
 
+// seats are the meshes that all sweeps of this run may have at once.
+var seats = sync.OnceValue(func() chan struct{} { return make(chan struct{}, *sweepers) })
+
 // tell tells stories side by side.
 func tell(t *testing.T, todo []telling, how func(*testing.T, telling)) {
 	t.Helper()
@@ -51,7 +54,9 @@ func tell(t *testing.T, todo []telling, how func(*testing.T, telling)) {
 	for range *sweepers {
 		group.Go(func() {
 			for s := range next {
+				seats() <- struct{}{}
 				t.Run(s.name(), func(t *testing.T) { how(t, s) })
+				<-seats()
 			}
 		})
 	}
