@@ -7,7 +7,8 @@
 // several with commas between), and with MESH_POWER cuts the power of the file
 // systems mounted there at that moment; lets effects fail by MESH_FAIL
 // (name#n:ENOSPC, or name:ENOSPC for every time, with commas between), where
-// MESH_FAIL_WHILE names a folder for as long as a file of that name is in it; and
+// MESH_FAIL_WHILE names a folder for as long as a file of that name is in it, and
+// the error says at which place it is, so that whoever reads it knows; and
 // writes the name of each effect it passes to the file MESH_EFFECTS. One name
 // stands for many things that a program does: the commit of a report, and that of
 // a lease. They are told apart by the way on which the program came to the effect,
