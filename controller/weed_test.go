@@ -23,7 +23,9 @@ type shelved struct {
 	*oci.Client
 }
 
-func (s shelved) HasManifest(context.Context, string, document.Digest) (bool, error) { return true, nil }
+func (s shelved) HasManifest(context.Context, string, document.Digest) (bool, error) {
+	return true, nil
+}
 
 func (s shelved) HasBlob(ctx context.Context, repository string, d document.Digest, size int64) (bool, error) {
 	return s.Client.HasBlob(ctx, repository, d, size)

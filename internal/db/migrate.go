@@ -27,8 +27,9 @@ func (d *DB) migrate(ctx context.Context) error {
 }
 
 // migrateBy brings the schema to the newest of files. Each step is one
-// transaction: the record is as it was or as it will be. A SQLite file that
-// holds something is copied first, and the copy is checked.
+// transaction: the record is as it was or as it will be. A record that holds
+// something is copied first: a SQLite file to a file beside it, and the copy is
+// checked; in Postgres each table to one beside it.
 func (d *DB) migrateBy(ctx context.Context, files fs.FS) error {
 	p, err := d.provider(files)
 	if err != nil {
@@ -40,7 +41,7 @@ func (d *DB) migrateBy(ctx context.Context, files fs.FS) error {
 	}
 	if has > wants {
 		return fault.New(fault.Conflict, "the record at %s has schema %d, and this program knows %d", d.engine.name, has, wants).
-			With("it was written by a newer version of mesh: run that version or a newer one")
+			With("it was written by a newer version of mesh: run that version or a newer one; what this version left of it when it was replaced is %s", d.copyName(wants))
 	}
 	if has == wants {
 		return nil
@@ -51,6 +52,12 @@ func (d *DB) migrateBy(ctx context.Context, files fs.FS) error {
 		}
 	}
 	err = effect.Do("db.schema.migrate", func() error {
+		if has > 0 && d.engine.kind == postgres {
+			if err := d.copyTables(ctx, has); err != nil {
+				return fault.Wrap(fault.Unavailable, err, "copy the tables beside themselves, as they were with schema %d", has).
+					With("the record is as it was; there must be room for twice of it")
+			}
+		}
 		_, err := p.Up(ctx)
 		return err
 	})
@@ -58,6 +65,14 @@ func (d *DB) migrateBy(ctx context.Context, files fs.FS) error {
 		return d.engine.classify(err, fmt.Sprintf("move the record from schema %d to %d", has, wants))
 	}
 	return nil
+}
+
+// copyName is where the record as this schema had it is kept when a newer one comes.
+func (d *DB) copyName(schema int64) string {
+	if d.engine.kind == sqlite {
+		return fmt.Sprintf("the file %s.schema-%d", d.engine.path, schema)
+	}
+	return fmt.Sprintf("in the tables before_%d_… of the same database", schema)
 }
 
 func (d *DB) provider(files fs.FS) (*goose.Provider, error) {
