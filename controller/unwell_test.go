@@ -42,7 +42,7 @@ func TestTheRegistryIsWellAgainByItself(t *testing.T) {
 	var err error
 	r.edges.registry, err = registry.New(registry.Config{Dir: dir, Authorize: func(context.Context, registry.Access) error { return nil }, Kept: r.shelve})
 	r.must(err)
-	defer r.edges.registry.Close() //nolint:errcheck // nothing is under way
+	defer r.edges.registry.Close()
 	look := func() *status.Unwell {
 		_, err := r.leaseStep(t.Context(), "leases")
 		r.must(err)

@@ -197,13 +197,13 @@ func TestTryFindsWhatStandsAgainstAWrite(t *testing.T) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=8m"); err != nil {
 		t.Skipf("only root may mount a file system: %v", err)
 	}
-	defer syscall.Unmount(dir, syscall.MNT_DETACH) //nolint:errcheck // it goes with the test
+	defer syscall.Unmount(dir, syscall.MNT_DETACH)
 	var told atomic.Pointer[error]
 	reg, err := New(Config{Dir: dir, Authorize: rules, Kept: func(err error) { told.Store(&err) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reg.Close() //nolint:errcheck // nothing is under way
+	defer reg.Close()
 	srv := httptest.NewTLSServer(reg)
 	defer srv.Close()
 	if err := reg.Try(); err != nil {
