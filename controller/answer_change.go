@@ -17,6 +17,7 @@ import (
 	"noxmesh/delivery/imports"
 	"noxmesh/delivery/imports/spoken"
 	"noxmesh/delivery/source"
+	deliverystore "noxmesh/delivery/store"
 	"noxmesh/image"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
@@ -96,6 +97,7 @@ type base struct {
 	module mesh.Module
 	source source.Source
 	moved  bool // the image that it is built in is another than its newest build was made in
+	code   graph.Code
 	codes  []graph.Code
 }
 
@@ -104,32 +106,51 @@ func (v *view) base(module string) (b base, err error) {
 	if err != nil {
 		return b, err
 	}
-	b.module, b.source = m.Module, v.source(module)
+	b.module, b.source, b.code = m.Module, v.source(module), v.modules[module].code
 	b.moved = v.imageMoved(module)
 	for _, name := range v.names {
-		is := v.modules[name]
-		b.codes = append(b.codes, codeOf(is.row.Module, is.source))
+		b.codes = append(b.codes, v.modules[name].code)
 	}
 	return b, nil
 }
 
+// places is repositories in one form: to work it out costs more than the edges of
+// a module.
+type places map[string]string
+
+// codesOf is what the graph needs to know of modules in the record, but for their
+// images.
+func (p places) codesOf(modules []deliverystore.Coded) []graph.Code {
+	all := make([]graph.Code, len(modules))
+	for i, m := range modules {
+		all[i] = p.codeOf(m.Module, source.Source{Code: m.Code})
+	}
+	return all
+}
+
 // codeOf is what the graph needs to know of a module with this source. The image
 // that it is built in is asked for like any other.
-func codeOf(m mesh.Module, s source.Source) graph.Code {
-	found := s.Code.Found
-	if b := s.Manifest.Build; b != nil && b.In != "" {
-		if r, ok := image.Parse(b.In); ok {
-			found = maps.Clone(found)
-			if found == nil {
-				found = map[string]imports.Found{}
-			}
-			of := found[inImages]
-			at := imports.Place{File: path.Join(m.Folder, manifest.Name), Line: s.Lines.In}
-			of.Imports = append(slices.Clone(of.Imports), imports.Import{Name: r.Name(), At: at})
-			found[inImages] = of
-		}
+func (p places) codeOf(m mesh.Module, s source.Source) graph.Code {
+	key, there := p[m.Repository]
+	if !there {
+		key = git.Key(m.Repository)
+		p[m.Repository] = key
 	}
-	return graph.Code{Module: m.Name, Repository: git.Key(m.Repository), Folder: m.Folder, Found: found}
+	return graph.Code{Module: m.Name, Repository: key, Folder: m.Folder, Says: s.Code.Says, Also: imageOf(m.Folder, s)}
+}
+
+// imageOf is that a module asks for the image that it is built in.
+func imageOf(folder string, s source.Source) []graph.Asked {
+	b := s.Manifest.Build
+	if b == nil || b.In == "" {
+		return nil
+	}
+	r, ok := image.Parse(b.In)
+	if !ok {
+		return nil
+	}
+	at := imports.Place{File: path.Join(folder, manifest.Name), Line: s.Lines.In}
+	return []graph.Asked{{Language: inImages, Name: r.Name(), At: at}}
 }
 
 // inImages is the language in which images are asked for.
@@ -142,7 +163,9 @@ func (b base) with(seen source.Seen) graph.Change {
 		was.Set(code)
 		is.Set(code)
 	}
-	is.Set(codeOf(b.module, source.Source{Code: seen.Code, Manifest: seen.Manifest, Lines: seen.Lines}))
+	code := b.code
+	code.Says, code.Also = seen.Code.Says, imageOf(b.module.Folder, source.Source{Manifest: seen.Manifest, Lines: seen.Lines})
+	is.Set(code)
 	return graph.Would(was, is, b.module.Name, seen.Tree != b.source.Tree || b.moved)
 }
 

@@ -160,8 +160,9 @@ func (v *view) againstEdges(name string) []string {
 	if in.Problem != "" {
 		all = append(all, in.Problem)
 	}
+	found := is.source.Code.Says.Found()
 	for _, language := range in.Open {
-		for _, f := range is.source.Code.Found[language].Faults {
+		for _, f := range found[language].Faults {
 			all = append(all, fmt.Sprintf("has a file that cannot be read as %s: %s: %s", language, f.At, f.Why))
 		}
 	}

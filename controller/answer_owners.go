@@ -18,12 +18,11 @@ func (c *Controller) answerOwners(ctx context.Context, _ api.Who, in api.OwnersI
 	if !mesh.ValidModuleName(in.Module) {
 		return out, fault.New(fault.Invalid, "%q is not the name of a module", in.Module)
 	}
-	is := graph.Code{Module: in.Module, Found: foundOf(in)}
+	is := graph.Code{Module: in.Module, Says: imports.Say(foundOf(in))}
 	builds := graph.NewBuilds(spoken.Languages())
 	err := c.with(ctx, func(v *view) error {
 		for _, name := range v.names {
-			m := v.modules[name]
-			code := codeOf(m.row.Module, m.source)
+			code := v.modules[name].code
 			if name == in.Module {
 				out.Known, is.Repository, is.Folder = true, code.Repository, code.Folder
 				continue

@@ -57,7 +57,8 @@ func (v *view) setSource(module string, s source.Source) {
 	s.Module = module
 	if m.known {
 		m.source = s
-		v.code.Set(codeOf(m.row.Module, s))
+		m.code = v.places.codeOf(m.row.Module, s)
+		v.code.Set(m.code)
 		m.image = v.imageOf(s)
 		v.touched[module] = true
 		v.moved(v.known.Set(module, read(s)))

@@ -32,7 +32,7 @@ func (r *rig) coded(module, commit, says string) {
 	s := source.Source{
 		Module: module, Commit: commit, Tree: "t" + commit, Head: commit, State: source.Read, MovedAt: clock.Now(), Since: clock.Now(), LookedAt: clock.Now(),
 		Manifest: manifest.Source{Module: module, Build: &manifest.Build{Artifacts: map[string]manifest.Artifact{"lib": {Type: "library", Language: "container"}}}},
-		Code:     imports.Reading{Key: module + commit, Found: map[string]imports.Found{"container": f}},
+		Code:     imports.Reading{Key: module + commit, Says: imports.Say(map[string]imports.Found{"container": f})},
 	}
 	r.tx(func(tx *db.Tx) error { return deliverystore.SaveSource(tx, s) })
 }

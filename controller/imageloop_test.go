@@ -269,7 +269,7 @@ func (r *rig) owns(module, language, name string) {
 		if err != nil {
 			return err
 		}
-		s.Code = imports.Reading{Key: module, Found: map[string]imports.Found{language: {Owns: []imports.Own{{Name: name, At: imports.Place{File: "module.json"}}}}}}
+		s.Code = imports.Reading{Key: module, Says: imports.Say(map[string]imports.Found{language: {Owns: []imports.Own{{Name: name, At: imports.Place{File: "module.json"}}}}})}
 		return deliverystore.SaveSource(tx, s)
 	})
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"noxmesh/delivery"
+	"noxmesh/delivery/imports"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
 	identitystore "noxmesh/identity/store"
@@ -38,6 +39,15 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
+	codes, err := deliverystore.Codes(tx)
+	if err != nil {
+		return err
+	}
+	v.code.Set(v.places.codesOf(codes)...) // all at once
+	code := make(map[string]imports.Reading, len(codes))
+	for _, c := range codes {
+		code[c.Name] = c.Code
+	}
 	sources, err := deliverystore.Sources(tx)
 	if err != nil {
 		return err
@@ -63,7 +73,9 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 	}
 	for _, m := range modules {
 		v.setModule(m.Name, m, true)
-		v.setSource(m.Name, sources[m.Name])
+		s := sources[m.Name]
+		s.Code = code[m.Name]
+		v.setSource(m.Name, s)
 	}
 	for i := range builds {
 		b := &builds[i]

@@ -38,7 +38,7 @@ func TestOddFilesOfRealCode(t *testing.T) {
 	if s.State != source.Read {
 		t.Fatalf("%s: %s", s.State, s.Why)
 	}
-	found := s.Code.Found["go"]
+	found := s.Code.Says.Found()["go"]
 	asked := map[string]bool{}
 	for _, i := range found.Imports {
 		asked[strings.TrimPrefix(i.Name, "example.org/")] = true

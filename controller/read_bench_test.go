@@ -54,8 +54,8 @@ func BenchmarkReadModule(b *testing.B) {
 	b.Run("first", func(b *testing.B) {
 		each := measured(b, func() {
 			seen, err := c.see(b.Context(), m, source.Source{})
-			if err != nil || seen.State != source.Read || len(seen.Code.Found["go"].Imports) < 100 {
-				b.Fatalf("%s %s, %d imports, %v", seen.State, seen.Why, len(seen.Code.Found["go"].Imports), err)
+			if err != nil || seen.State != source.Read || len(seen.Code.Says.Found()["go"].Imports) < 100 {
+				b.Fatalf("%s %s, %d imports, %v", seen.State, seen.Why, len(seen.Code.Says.Found()["go"].Imports), err)
 			}
 			first = source.Look(source.Source{}, seen, time.Unix(1e9, 0))
 		})

@@ -97,8 +97,10 @@ func (c *Controller) saveSource(ctx context.Context, was, next source.Source) er
 	}
 	c.log.Info("source", "module", next.Module, "state", next.State.String(), "commit", next.Commit, "why", next.Why)
 	c.builds.Forgive(next.Module) // there is something new to compare, whatever was in the way before
-	if err := c.nudgeUsers(ctx, next.Module); err != nil {
-		return err
+	if movedForUsers(was, next) {
+		if err := c.nudgeUsers(ctx, next.Module); err != nil {
+			return err
+		}
 	}
 	if err := c.nudgeImage(ctx, next.Module); err != nil {
 		return err
@@ -181,6 +183,13 @@ func moved(was, next source.Source) bool {
 		})
 }
 
+// movedForUsers reports whether what others are built against may be another, or
+// what they ask for somebody else's. Neither where the source stands nor that a
+// look failed is.
+func movedForUsers(was, next source.Source) bool {
+	return was.Tree != next.Tree || was.Code.Key != next.Code.Key || (was.Commit == "") != (next.Commit == "")
+}
+
 // see is what the rim finds of a module's source; its only error is git.Later,
 // and then nothing is.
 func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) (source.Seen, error) {
@@ -219,18 +228,18 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 		seen.Why = fmt.Sprintf("its manifest is that of %q", seen.Manifest.Module)
 	}
 	if seen.Code = was.Code; found.Code != wanted.Code || !known {
-		seen.Code = imports.Reading{Key: read + found.Code, Found: c.readCode(m.Folder, found.Files)}
+		seen.Code = imports.Reading{Key: read + found.Code, Says: c.readCode(m.Folder, found.Files)}
 	}
 	return seen, nil
 }
 
 // readCode is what a module's code says.
-func (c *Controller) readCode(folder string, files []git.File) map[string]imports.Found {
+func (c *Controller) readCode(folder string, files []git.File) imports.Said {
 	in := imports.Input{Platform: c.cfg.Platform, Folder: folder}
 	for _, f := range files {
 		in.Files = append(in.Files, imports.File{Path: f.Path, Text: f.Text, Link: f.Link})
 	}
-	return imports.Read(spoken.Languages(), in)
+	return imports.Say(imports.Read(spoken.Languages(), in))
 }
 
 // stateInPlace is the state of a commit that has something else in the manifest's place.

@@ -45,6 +45,7 @@ type view struct {
 	images   map[string]environment.Image // that modules are built in, by key
 
 	code    *graph.Builds
+	places  places
 	touched map[string]bool // the modules of which source, code or builds have moved
 	known   *plan.Known
 	asks    map[string]map[string]bool // by name: the nodes whose plans may depend on what it means
@@ -58,7 +59,8 @@ type moduleView struct {
 	row    deliverystore.ModuleRow
 	known  bool // the mesh has it now
 	source source.Source
-	image  string // the key of what it asks to be built in; empty where nothing is to be looked up
+	image  string     // the key of what it asks to be built in; empty where nothing is to be looked up
+	code   graph.Code // what the graph has of it
 	builds []artifact.Build
 	asked  []delivery.Asked
 	writes []delivery.Write
@@ -93,7 +95,7 @@ func newView(meshID, registry, platform string) *view {
 		mesh: meshID, registry: registry, platform: platform,
 		modules: map[string]*moduleView{}, made: map[document.Digest]*artifact.Build{}, nodes: map[string]*nodeView{},
 		byName: map[string]string{}, called: map[string]string{}, troubles: map[string]trouble.Trouble{}, images: map[string]environment.Image{},
-		code: graph.NewBuilds(spoken.Languages()), touched: map[string]bool{},
+		code: graph.NewBuilds(spoken.Languages()), places: places{}, touched: map[string]bool{},
 		known: plan.NewKnown(), asks: map[string]map[string]bool{}, astray: map[string]bool{}, dirty: map[string]bool{}, afar: map[string]bool{},
 	}
 }

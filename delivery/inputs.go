@@ -81,8 +81,12 @@ const inImages = "container"
 // readable lacks what could not be read, in the languages in which others own
 // something: it may ask for that. What only tests ask for is not waited for.
 func (in *Inputs) readable(code imports.Reading, open []string, since time.Time) {
+	if len(open) == 0 || !code.Says.Faulty() {
+		return
+	}
+	found := code.Says.Found()
 	for _, language := range open {
-		faults := slices.DeleteFunc(slices.Clone(code.Found[language].Faults), func(f imports.Fault) bool { return f.Test })
+		faults := slices.DeleteFunc(found[language].Faults, func(f imports.Fault) bool { return f.Test })
 		for i, fault := range faults {
 			if i == faultsShown {
 				in.Lacks = append(in.Lacks, Waiting{fmt.Sprintf("%d more files that can be read as %s", len(faults)-i, language), since})

@@ -29,7 +29,7 @@ func gives(b artifact.Build, languages ...string) artifact.Build {
 
 func unreadable(all ...imports.Fault) change {
 	return func(f *delivery.Facts) {
-		f.Source.Code.Found = map[string]imports.Found{"go": {Faults: all}}
+		f.Source.Code.Says = imports.Say(map[string]imports.Found{"go": {Faults: all}})
 	}
 }
 

@@ -1,9 +1,6 @@
 package graph
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +12,14 @@ type Code struct {
 	Module     string
 	Repository string // where it is, in one form
 	Folder     string
-	Found      map[string]imports.Found // by language
+	Says       imports.Said
+	Also       []Asked // for elsewhere than in its code
+}
+
+// Asked is a name that a module asks for.
+type Asked struct {
+	Language, Name string
+	At             imports.Place
 }
 
 // Edge is one build edge: what the code of From asks for belongs to To.
@@ -35,75 +39,89 @@ type Edge struct {
 // tests, but it goes no further: who builds against a module does not build its
 // tests. Of edges that close a circle those of tests are left out, and named; a
 // circle without them is refused whole.
+//
+// Modules and names are numbers, and edges are slices of them. Where an edge is
+// written is looked up in what the code says when somebody asks for it.
 type Builds struct {
-	owners  map[string]func(string) []string // by language
-	coded   []coded                          // by id
-	ids     map[string]int                   // by module, those that were removed too
-	owned   map[own][]int                    // sorted
-	givers  map[string]map[int]bool          // by language: who owns anything in it
-	folders map[string]int                   // the module at a place
-	stale   bool                             // somebody owns something else: every edge is to be found anew
-	moved   []int                            // the modules of which the edges are
-	rank    []int                            // by id: its place in the order of the names
-	answers map[own][]int                    // who owns what is asked for, as far as it was looked up
+	languages []imports.Language
+	names     names
+	coded     []coded
+	ids       map[string]int32 // by module, those that were removed too
+	rank      []int32          // by id: its place in the order of the modules' names
+	moved     []int32          // the modules of which the edges are to be found
+	left      int              // how often a name was owned or asked for by a module that has become another
 }
-
-// own is a name in a language.
-type own struct{ language, name string }
 
 // coded is a module with its edges.
 type coded struct {
-	name    string
 	known   bool
+	moved   bool // it is among those
+	torn    bool // somebody else and yet another own what it asks for
 	code    Code
-	compile []int            // what it is compiled against, by name
-	tests   []int            // what only its tests are, by name
-	in      map[string]needs // the same by language
-	users   []int            // who asks for it, by id
-	torn    bool             // somebody else and yet another own what it asks for
+	owns    []int32 // the names that it owns, its place among them
+	asks    []ask   // in the order in which its code says them
+	in      []needs // what it is built against, in each language by its number
+	compile []int32 // the same in all of them: what its code is compiled against, by name
+	tests   []int32 // and what only its tests are, by name
+	users   []user  // who asks for it, by id and language
+}
+
+// ask is a name that somebody asks for.
+type ask struct {
+	name int32
+	in   uint8 // the language
+	test bool
 }
 
 // needs is what a module asks for in one language, by name.
-type needs struct{ compile, tests []int }
+type needs struct {
+	in             int
+	compile, tests []int32
+}
+
+// user is a module that asks for another in one language.
+type user struct {
+	by   int32
+	in   uint8
+	test bool // only its tests do
+}
 
 // NewBuilds is a graph of no modules, for these languages.
 func NewBuilds(languages []imports.Language) *Builds {
-	b := &Builds{owners: map[string]func(string) []string{}, ids: map[string]int{}, owned: map[own][]int{}, givers: map[string]map[int]bool{}, folders: map[string]int{}, answers: map[own][]int{}}
-	for _, l := range languages {
-		b.owners[l.Name()] = l.Owners
-	}
-	return b
+	languages = slices.SortedFunc(slices.Values(languages), func(a, b imports.Language) int { return strings.Compare(a.Name(), b.Name()) })
+	return &Builds{languages: languages, names: newNames(languages), ids: map[string]int32{}}
 }
 
-// Set puts a module into the graph, or what it has become.
-func (b *Builds) Set(c Code) {
-	id, there := b.ids[c.Module]
-	if !there {
-		id = len(b.coded)
-		b.ids[c.Module] = id
-		b.coded = append(b.coded, coded{name: c.Module})
+// Set puts modules into the graph, or what they have become.
+func (b *Builds) Set(all ...Code) {
+	if len(b.coded) == 0 {
+		b.coded, b.moved, b.ids = make([]coded, 0, len(all)), make([]int32, 0, len(all)), make(map[string]int32, len(all))
 	}
-	is := &b.coded[id]
-	if !is.known || !ownsAlike(is.code, c) {
-		b.disown(id)
-		b.own(id, c)
-		b.stale = true
+	for _, c := range all {
+		id, there := b.ids[c.Module]
+		if !there {
+			id = int32(len(b.coded)) //nolint:gosec // fewer than two thousand million
+			b.ids[c.Module] = id
+			b.coded = append(b.coded, coded{})
+		}
+		b.coded[id].known, b.coded[id].code = true, c
+		b.move(id)
 	}
-	is.known, is.code = true, c
-	b.moved = append(b.moved, id)
 }
 
 // Remove takes a module out of the graph.
 func (b *Builds) Remove(module string) {
-	id, there := b.ids[module]
-	if !there || !b.coded[id].known {
-		return
+	if id, there := b.ids[module]; there && b.coded[id].known {
+		b.coded[id].known, b.coded[id].code = false, Code{Module: module}
+		b.move(id)
 	}
-	b.disown(id)
-	is := &b.coded[id]
-	is.known, is.code = false, Code{Module: module}
-	b.stale = true
-	b.moved = append(b.moved, id)
+}
+
+func (b *Builds) move(id int32) {
+	if is := &b.coded[id]; !is.moved {
+		is.moved = true
+		b.moved = append(b.moved, id)
+	}
 }
 
 // ownsAlike reports whether two readings of a module own the same, at one place.
@@ -111,227 +129,147 @@ func ownsAlike(a, b Code) bool {
 	return place(a.Repository, a.Folder) == place(b.Repository, b.Folder) && slices.Equal(ownsOf(a), ownsOf(b))
 }
 
-func ownsOf(c Code) []own {
-	var all []own
-	for _, language := range slices.Sorted(maps.Keys(c.Found)) {
-		for _, o := range c.Found[language].Owns {
-			all = append(all, own{language, o.Name})
+func ownsOf(c Code) (all []imports.Word) {
+	for w := range c.Says.Words() {
+		if w.Owned {
+			all = append(all, w)
 		}
 	}
 	return all
 }
 
-func place(repository, folder string) string { return repository + "\x00" + folder }
-
-func (b *Builds) own(id int, c Code) {
-	for _, name := range ownsOf(c) {
-		all := b.owned[name] // by id
-		if i, there := slices.BinarySearch(all, id); !there {
-			b.owned[name] = slices.Insert(all, i, id)
-		}
-		if b.givers[name.language] == nil {
-			b.givers[name.language] = map[int]bool{}
-		}
-		b.givers[name.language][id] = true
-	}
-	b.folders[place(c.Repository, c.Folder)] = id
-}
-
-func (b *Builds) disown(id int) {
-	c := b.coded[id].code
-	for _, name := range ownsOf(c) {
-		b.owned[name] = slices.DeleteFunc(b.owned[name], func(other int) bool { return other == id })
-		delete(b.givers[name.language], id)
-	}
-	if at := place(c.Repository, c.Folder); b.coded[id].known && b.folders[at] == id {
-		delete(b.folders, at)
-	}
-}
-
-func (b *Builds) unsettled() bool { return b.stale || len(b.moved) > 0 }
-
-// Settle finds the edges of what has moved: of everything, where names belong to
-// others than before, which it reports. Every question settles the graph; one
-// that is settled can be asked side by side.
+// Settle finds the edges of what has moved, and reports whether names belong to
+// others than before. Every question settles the graph; one that is settled can
+// be asked side by side.
 func (b *Builds) Settle() (anew bool) {
-	if !b.unsettled() {
+	if len(b.moved) == 0 {
 		return false
 	}
-	anew = b.stale
-	if anew {
-		b.moved = b.moved[:0]
-		for id := range b.coded {
-			b.moved = append(b.moved, id)
-		}
-		b.answers = make(map[own][]int, len(b.answers))
-		b.order()
+	if b.left > len(b.names.all) {
+		b.forget()
+	}
+	room := rooms{}
+	if len(b.moved) > few {
+		room.many = true
 	}
 	for _, id := range b.moved {
-		b.resolve(id)
+		anew = b.read(id, &room) || anew
 	}
-	b.stale, b.moved = false, nil
+	if anew {
+		b.order()
+		b.moveAsking(b.names.askAgain())
+	}
+	b.resolve(&room)
+	for _, id := range b.moved {
+		b.coded[id].moved = false
+	}
+	b.moved = b.moved[:0]
 	return anew
 }
 
-// resolve finds what one module asks for.
-func (b *Builds) resolve(id int) {
-	is := &b.coded[id]
-	for _, all := range [][]int{is.compile, is.tests} {
-		for _, to := range all {
-			users := b.coded[to].users
-			if i, there := slices.BinarySearch(users, id); there {
-				b.coded[to].users = slices.Delete(users, i, i+1)
-			}
-		}
-	}
-	is.compile, is.tests, is.in, is.torn = nil, nil, map[string]needs{}, false
-	for language := range is.code.Found {
-		in := b.resolveIn(id, language)
-		if len(in.compile)+len(in.tests) > 0 {
-			is.compile, is.tests = append(is.compile, in.compile...), append(is.tests, in.tests...)
-			is.in[language] = b.apart(in)
-		}
-	}
-	all := b.apart(needs{is.compile, is.tests})
-	is.compile, is.tests = all.compile, all.tests
-	for _, all := range [][]int{is.compile, is.tests} {
-		for _, to := range all {
-			users := b.coded[to].users
-			i, _ := slices.BinarySearch(users, id)
-			b.coded[to].users = slices.Insert(users, i, id)
-		}
+// forget drops every name, so that those are kept that somebody owns or asks for.
+func (b *Builds) forget() {
+	b.names, b.left = newNames(b.languages), 0
+	for id := range b.coded {
+		b.coded[id].owns, b.coded[id].asks = nil, nil
+		b.move(int32(id)) //nolint:gosec // as above
 	}
 }
 
-// resolveIn finds what one module asks for in one language.
-func (b *Builds) resolveIn(id int, language string) (in needs) {
+// read gives what a module's code says its numbers, and reports whether it owns
+// something else than before.
+func (b *Builds) read(id int32, room *rooms) (another bool) {
 	is := &b.coded[id]
-	asked := is.code.Found[language].Imports
-	for i := range asked {
-		switch owners := b.ownersOf(id, language, &asked[i]); {
-		case len(owners) > 1:
-			is.torn = true
-		case len(owners) == 0:
-		case asked[i].Test:
-			in.tests = append(in.tests, owners[0])
+	owns, asks := room.owns.empty(), room.asks.empty()
+	language, kind, spoken := "", 0, false
+	for w := range is.code.Says.Words() {
+		if w.Language != language || !spoken {
+			language = w.Language
+			kind, spoken = b.names.kinds[language]
+		}
+		switch {
+		case !spoken:
+		case w.Owned:
+			owns = append(owns, b.names.id(kind, w.Text))
+		case w.Path:
+			asks = append(asks, ask{b.names.id(b.names.places(), place(is.code.Repository, w.Text)), uint8(kind), w.Test}) //nolint:gosec // of few languages
 		default:
-			in.compile = append(in.compile, owners[0])
+			asks = append(asks, ask{b.names.id(kind, w.Text), uint8(kind), w.Test}) //nolint:gosec // of few languages
 		}
 	}
-	return in
-}
-
-// edges is what one module asks of others, in the order of the languages and
-// the names, and in words what more than one other owns.
-func (b *Builds) edges(id int) (all []Edge, torn []string) {
-	is := &b.coded[id]
-	for _, language := range slices.Sorted(maps.Keys(is.code.Found)) {
-		for _, asked := range is.code.Found[language].Imports {
-			name := cmp.Or(asked.Name, asked.Path)
-			switch owners := b.ownersOf(id, language, &asked); len(owners) {
-			case 0:
-			case 1:
-				all = append(all, Edge{From: is.name, To: b.coded[owners[0]].name, Language: language, Name: name, Test: asked.Test, At: asked.At})
-			default:
-				torn = append(torn, fmt.Sprintf("%s asks for %q, and %s own it", asked.At, name, strings.Join(b.namesOf(owners), " and ")))
-			}
+	for _, also := range is.code.Also {
+		if kind, spoken := b.names.kinds[also.Language]; spoken {
+			asks = append(asks, ask{name: b.names.id(kind, also.Name), in: uint8(kind)}) //nolint:gosec // of few languages
 		}
 	}
-	return all, torn
-}
-
-// apart is what is asked for by name, each once, and what only tests ask for by itself.
-func (b *Builds) apart(n needs) needs {
-	n.compile, n.tests = b.set(n.compile), b.set(n.tests)
-	n.tests = slices.DeleteFunc(n.tests, func(to int) bool { return b.holds(n.compile, to) })
-	return n
-}
-
-// set is these modules by name, each once.
-func (b *Builds) set(ids []int) []int {
-	slices.SortFunc(ids, b.byName)
-	return slices.Compact(ids)
-}
-
-// holds reports whether a module is in a set.
-func (b *Builds) holds(set []int, id int) bool {
-	_, there := slices.BinarySearchFunc(set, id, b.byName)
-	return there
-}
-
-// ownersOf is every module that owns what one asks for; none where that is its own.
-func (b *Builds) ownersOf(id int, language string, asked *imports.Import) []int {
-	var owners []int
-	if asked.Path != "" {
-		owners = b.standing(b.coded[id].code.Repository, asked.Path)
-	} else {
-		owners = b.owning(own{language, asked.Name})
+	if len(is.code.Also) > 0 {
+		slices.SortStableFunc(asks, func(x, y ask) int { return int(x.in) - int(y.in) })
 	}
-	if slices.Contains(owners, id) {
-		return nil
+	if is.known {
+		owns = append(owns, b.names.id(b.names.places(), place(is.code.Repository, is.code.Folder)))
 	}
-	return owners
+	if !slices.Equal(asks, is.asks) {
+		b.left += len(is.asks)
+		is.asks = room.asks.keep(asks)
+	}
+	if slices.Equal(owns, is.owns) {
+		return false
+	}
+	b.left += len(is.owns)
+	b.names.disown(is.owns, id)
+	is.owns = room.owns.keep(owns)
+	b.names.own(is.owns, id, &room.owners)
+	return true
 }
 
-// standing is the module in whose folder a path lies.
-func (b *Builds) standing(repository, path string) []int {
-	for _, folder := range append(imports.Prefixes(path, "/"), "") {
-		if id, there := b.folders[place(repository, folder)]; there {
-			return []int{id}
+// moveAsking moves those that ask for one of these names.
+func (b *Builds) moveAsking(moved []bool) {
+	if !slices.Contains(moved, true) {
+		return
+	}
+	for id := range b.coded {
+		if slices.ContainsFunc(b.coded[id].asks, func(a ask) bool { return moved[a.name] }) {
+			b.move(int32(id)) //nolint:gosec // as above
 		}
 	}
-	return nil
 }
 
-// owning is the modules that own the nearest name. A graph that is settled is
-// only read.
-func (b *Builds) owning(asked own) []int {
-	if known, there := b.answers[asked]; there {
-		return known
+// order finds the order of the modules' names.
+func (b *Builds) order() {
+	if len(b.rank) == len(b.coded) {
+		return
 	}
-	var found []int
-	if owners := b.owners[asked.language]; owners != nil {
-		for _, name := range owners(asked.name) {
-			if found = b.owned[own{asked.language, name}]; len(found) > 0 {
-				break
-			}
-		}
+	ids := make([]int32, len(b.coded))
+	for id := range ids {
+		ids[id] = int32(id) //nolint:gosec // as above
 	}
-	if b.unsettled() {
-		b.answers[asked] = found
+	slices.SortFunc(ids, func(x, y int32) int { return strings.Compare(b.coded[x].code.Module, b.coded[y].code.Module) })
+	b.rank = make([]int32, len(ids))
+	for at, id := range ids {
+		b.rank[id] = int32(at) //nolint:gosec // as above
 	}
-	return found
 }
+
+func (b *Builds) byName(x, y int32) int { return int(b.rank[x] - b.rank[y]) }
 
 // Owner is the module that owns a name in a language, or empty: none does, or
 // several do, which is a problem of whoever asks for it.
 func (b *Builds) Owner(language, name string) string {
-	if owners := b.owning(own{language, name}); len(owners) == 1 {
-		return b.coded[owners[0]].name
+	kind, spoken := b.names.kinds[language]
+	if !spoken {
+		return ""
+	}
+	if owner := b.names.nearest(kind, name); owner != nobody && len(b.names.all[owner].owners) == 1 {
+		return b.coded[b.names.all[owner].owners[0]].code.Module
 	}
 	return ""
 }
 
-func (b *Builds) namesOf(ids []int) []string {
+func (b *Builds) namesOf(ids []int32) []string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
-		names[i] = b.coded[id].name
+		names[i] = b.coded[id].code.Module
 	}
 	slices.Sort(names)
 	return names
 }
-
-// order finds the order of the names.
-func (b *Builds) order() {
-	ids := make([]int, len(b.coded))
-	for id := range ids {
-		ids[id] = id
-	}
-	slices.SortFunc(ids, func(x, y int) int { return strings.Compare(b.coded[x].name, b.coded[y].name) })
-	b.rank = make([]int, len(ids))
-	for at, id := range ids {
-		b.rank[id] = at
-	}
-}
-
-func (b *Builds) byName(x, y int) int { return b.rank[x] - b.rank[y] }

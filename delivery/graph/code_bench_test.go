@@ -20,7 +20,7 @@ func fleet(modules int) []graph.Code {
 			to := fmt.Sprintf("example.com/module-%06d/pkg", r.IntN(i+1))
 			f.Imports = append(f.Imports, imports.Import{Name: to, At: imports.Place{File: "a.go", Line: k + 3}})
 		}
-		out[i] = graph.Code{Module: name, Repository: "r", Folder: name, Found: map[string]imports.Found{"slashes": f}}
+		out[i] = graph.Code{Module: name, Repository: "r", Folder: name, Says: imports.Say(map[string]imports.Found{"slashes": f})}
 	}
 	return out
 }

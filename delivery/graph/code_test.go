@@ -2,11 +2,14 @@ package graph_test
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"noxmesh/delivery/graph"
@@ -40,7 +43,7 @@ func coded(text string) graph.Code {
 		}
 		f.Imports = append(f.Imports, asked)
 	}
-	return graph.Code{Module: name, Repository: "r", Folder: name, Found: map[string]imports.Found{"slashes": f}}
+	return graph.Code{Module: name, Repository: "r", Folder: name, Says: imports.Say(map[string]imports.Found{"slashes": f})}
 }
 
 func builds(texts ...string) *graph.Builds {
@@ -200,6 +203,53 @@ func TestBuildsAgainstAModel(t *testing.T) {
 	})
 }
 
+// Where many move at once they are taken together, and nothing comes of it but
+// what comes of each by itself, whatever was forgotten on the way.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const most = 130
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		many, one := graph.NewBuilds([]imports.Language{slashes{}}), graph.NewBuilds([]imports.Language{slashes{}})
+		is := map[string]graph.Code{}
+		for range 3 {
+			var all []graph.Code
+			for range 1 + r.IntN(most) {
+				name := fmt.Sprintf("m%d", r.IntN(most))
+				text := fmt.Sprintf("%s: m.m%d, m.m%d?, m.m%d/x, ./m%d/y; m.m%d", name, r.IntN(most), r.IntN(most), r.IntN(most), r.IntN(most), r.IntN(most))
+				all = append(all, coded(text))
+				if r.IntN(4) == 0 {
+					all[len(all)-1].Also = []graph.Asked{{Language: "slashes", Name: fmt.Sprintf("m.m%d", r.IntN(most)), At: imports.Place{File: "module.json"}}}
+				}
+				is[name] = all[len(all)-1]
+			}
+			many.Set(all...)
+			gone := fmt.Sprintf("m%d", r.IntN(most))
+			many.Remove(gone)
+			for _, c := range all {
+				one.Set(c)
+				one.Settle()
+			}
+			one.Remove(gone)
+			delete(is, gone)
+			many.Settle()
+		}
+		anew := graph.NewBuilds([]imports.Language{slashes{}})
+		anew.Set(slices.Collect(maps.Values(is))...)
+		for range 8 {
+			n := r.IntN(most)
+			name := fmt.Sprintf("m%d", n)
+			want := []any{anew.Edges(name), anew.Users(name), anew.Against(name), anew.Laid(name), anew.Rebuilt([]string{name})}
+			for how, b := range map[string]*graph.Builds{"at once": many, "one by one": one} {
+				got := []any{b.Edges(name), b.Users(name), b.Against(name), b.Laid(name), b.Rebuilt([]string{name})}
+				if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+					t.Fatalf("%s, %s: %s", name, how, d)
+				}
+			}
+		}
+	})
+}
+
 func set(names []string) map[string]bool {
 	out := map[string]bool{}
 	for _, n := range names {
@@ -222,11 +272,11 @@ func recursionOf(is map[string]string) recursion {
 	}
 	for name, text := range is {
 		m.compile[name], m.tests[name] = map[string]bool{}, map[string]bool{}
-		for _, asked := range coded(text).Found["slashes"].Imports {
+		for _, asked := range coded(text).Says.Found()["slashes"].Imports {
 			var owners []string
 			for _, prefix := range append(imports.Prefixes(asked.Name, "/"), imports.Prefixes(asked.Path, "/")...) {
 				for other, says := range is {
-					owns := slices.ContainsFunc(coded(says).Found["slashes"].Owns, func(o imports.Own) bool { return o.Name == prefix && asked.Path == "" })
+					owns := slices.ContainsFunc(coded(says).Says.Found()["slashes"].Owns, func(o imports.Own) bool { return o.Name == prefix && asked.Path == "" })
 					if owns || asked.Path != "" && other == prefix {
 						owners = append(owners, other)
 					}
@@ -325,7 +375,7 @@ func TestLaidInTwoLanguages(t *testing.T) {
 	b := graph.NewBuilds([]imports.Language{slashes{}, dots{}})
 	both := func(slashes, dots string) graph.Code {
 		c, d := coded(slashes), coded(dots)
-		c.Found["dots"] = d.Found["slashes"]
+		c.Says = imports.Say(map[string]imports.Found{"slashes": c.Says.Found()["slashes"], "dots": d.Says.Found()["slashes"]})
 		return c
 	}
 	b.Set(both("a: m.b; m.a", "a: ; m.a"))

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -28,27 +27,24 @@ func (b *Builds) Laid(module string) Laid {
 	}
 	is := &b.coded[id]
 	var laid Laid
-	w := &walk{builds: b, next: func(m int) []int { return slices.Concat(b.coded[m].compile, b.coded[m].tests) }}
-	w.from([]int{id})
+	w := &walk{builds: b, next: func(m int32) []int32 { return slices.Concat(b.coded[m].compile, b.coded[m].tests) }}
+	w.from([]int32{id})
 	laid.Open = b.open(id)
-	circular := func(to int) bool { return w.part[to] == w.part[id] }
-	edges, torn := b.edges(id)
-	for _, e := range edges {
-		if to := b.ids[e.To]; e.Test && circular(to) && !b.holds(is.in[e.Language].compile, to) {
-			laid.LeftOut = append(laid.LeftOut, e)
-		}
+	circular := func(to int32) bool { return w.part[to] == w.part[id] }
+	var torn []string
+	if is.torn || slices.ContainsFunc(is.in, func(n needs) bool { return slices.ContainsFunc(n.tests, circular) }) {
+		laid.LeftOut, torn = b.leftOut(id, circular)
 	}
-	compiled := &walk{builds: b, next: func(m int) []int { return b.coded[m].compile }}
-	compiled.from(needs{is.compile, is.tests}.without(circular))
-	languages := slices.Sorted(maps.Keys(is.in))
-	reached := make([]map[int]bool, len(languages))
-	for i, language := range languages {
-		reached[i] = b.compiledIn(language, id, circular)
+	compiled := &walk{builds: b, next: func(m int32) []int32 { return b.coded[m].compile }}
+	compiled.from(needs{compile: is.compile, tests: is.tests}.without(circular))
+	reached := make([]map[int32]bool, len(is.in))
+	for i, n := range is.in {
+		reached[i] = b.compiledIn(n, circular)
 	}
 	for _, m := range compiled.order {
-		for i, language := range languages {
+		for i, n := range is.in {
 			if reached[i][m] {
-				laid.Layers = append(laid.Layers, Layer{b.coded[m].name, language})
+				laid.Layers = append(laid.Layers, Layer{b.coded[m].code.Module, b.languages[n.in].Name()})
 			}
 		}
 	}
@@ -58,31 +54,57 @@ func (b *Builds) Laid(module string) Laid {
 	return laid
 }
 
-// open is the languages in which others than this module own something.
-func (b *Builds) open(id int) (languages []string) {
-	for language, givers := range b.givers {
-		if len(givers) > 1 || len(givers) == 1 && !givers[id] {
-			languages = append(languages, language)
+// leftOut is the edges of a module's tests that would close a circle, and what
+// it asks for that more than one other owns.
+func (b *Builds) leftOut(id int32, circular func(int32) bool) (out []Edge, torn []string) {
+	edges, torn := b.edges(id)
+	for _, e := range edges {
+		to, in := b.ids[e.To], b.coded[id].needsIn(b.names.kinds[e.Language])
+		if e.Test && circular(to) && !b.holds(in.compile, to) {
+			out = append(out, e)
 		}
 	}
-	slices.Sort(languages)
+	return out, torn
+}
+
+// needsIn is what a module asks for in one language.
+func (c *coded) needsIn(language int) needs {
+	for _, n := range c.in {
+		if n.in == language {
+			return n
+		}
+	}
+	return needs{in: language}
+}
+
+// open is the languages in which others than this module own something.
+func (b *Builds) open(id int32) (languages []string) {
+	for kind, l := range b.languages {
+		others := b.names.given[kind]
+		if others > 0 && b.names.holds(b.coded[id].owns, kind) {
+			others--
+		}
+		if others > 0 {
+			languages = append(languages, l.Name())
+		}
+	}
 	return languages
 }
 
 // without is all that is asked for, but for those of tests that are left out.
-func (n needs) without(out func(int) bool) []int {
+func (n needs) without(out func(int32) bool) []int32 {
 	return append(slices.Clone(n.compile), slices.DeleteFunc(slices.Clone(n.tests), out)...)
 }
 
-// compiledIn is everything that is laid out for a module in one language.
-func (b *Builds) compiledIn(language string, id int, circular func(int) bool) map[int]bool {
-	reached := map[int]bool{}
-	for todo := b.coded[id].in[language].without(circular); len(todo) > 0; {
+// compiledIn is everything that is laid out for these needs.
+func (b *Builds) compiledIn(needs needs, circular func(int32) bool) map[int32]bool {
+	reached := map[int32]bool{}
+	for todo := needs.without(circular); len(todo) > 0; {
 		m := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		if !reached[m] {
 			reached[m] = true
-			todo = append(todo, b.coded[m].in[language].compile...)
+			todo = append(todo, b.coded[m].needsIn(needs.in).compile...)
 		}
 	}
 	return reached
@@ -90,7 +112,7 @@ func (b *Builds) compiledIn(language string, id int, circular func(int) bool) ma
 
 // problemOf is the circle that stands against the build of a module that these
 // parts are laid out for. A circle that it is in leads back to it through them.
-func (b *Builds) problemOf(id int, laid [][]int) string {
+func (b *Builds) problemOf(id int32, laid [][]int32) string {
 	for _, part := range laid {
 		if len(part) < 2 {
 			continue
@@ -99,17 +121,17 @@ func (b *Builds) problemOf(id int, laid [][]int) string {
 		if slices.Contains(part, id) {
 			return "is in a circle of imports: " + circle
 		}
-		return fmt.Sprintf("is built against %q, which is in a circle of imports: %s", b.coded[part[0]].name, circle)
+		return fmt.Sprintf("is built against %q, which is in a circle of imports: %s", b.coded[part[0]].code.Module, circle)
 	}
 	return ""
 }
 
 // circle is the shortest circle through the first of a part, each edge with
 // where it is said.
-func (b *Builds) circle(part []int) string {
+func (b *Builds) circle(part []int32) string {
 	first := part[0]
-	from := map[int]int{}
-	for queue := []int{first}; len(queue) > 0; queue = queue[1:] {
+	from := map[int32]int32{}
+	for queue := []int32{first}; len(queue) > 0; queue = queue[1:] {
 		for _, to := range b.coded[queue[0]].compile {
 			if _, known := from[to]; !known && slices.Contains(part, to) {
 				from[to] = queue[0]
@@ -117,7 +139,7 @@ func (b *Builds) circle(part []int) string {
 			}
 		}
 	}
-	path := []int{first}
+	path := []int32{first}
 	for m := from[first]; m != first; m = from[m] {
 		path = append(path, m)
 	}
@@ -125,16 +147,16 @@ func (b *Builds) circle(part []int) string {
 	var says strings.Builder
 	for i, m := range path {
 		to := path[(i+1)%len(path)]
-		fmt.Fprintf(&says, "%s → (%s) ", b.coded[m].name, b.placeOf(m, to))
+		fmt.Fprintf(&says, "%s → (%s) ", b.coded[m].code.Module, b.placeOf(m, to))
 	}
-	return says.String() + b.coded[first].name
+	return says.String() + b.coded[first].code.Module
 }
 
 // placeOf is where the code of one module first asks for another.
-func (b *Builds) placeOf(from, to int) string {
+func (b *Builds) placeOf(from, to int32) string {
 	edges, _ := b.edges(from)
 	for _, e := range edges {
-		if e.To == b.coded[to].name && !e.Test {
+		if e.To == b.coded[to].code.Module && !e.Test {
 			return e.At.String()
 		}
 	}
@@ -146,24 +168,24 @@ func (b *Builds) placeOf(from, to int) string {
 // leads to.
 type walk struct {
 	builds *Builds
-	next   func(int) []int
-	part   map[int]int // by module: the number of its part
-	parts  [][]int     // each by the names of its modules
-	order  []int       // providers first
+	next   func(int32) []int32
+	part   map[int32]int // by module: the number of its part
+	parts  [][]int32     // each by the names of its modules
+	order  []int32       // providers first
 
-	seen, low map[int]int
-	on        map[int]bool
-	stack     []int
+	seen, low map[int32]int
+	on        map[int32]bool
+	stack     []int32
 }
 
-// step is a module under way, with the edges that are not gone yet.
-type step struct {
-	module int
-	left   []int
+// stage is a module under way, with the edges that are not gone yet.
+type stage struct {
+	module int32
+	left   []int32
 }
 
-func (w *walk) from(roots []int) {
-	w.part, w.seen, w.low, w.on = map[int]int{}, map[int]int{}, map[int]int{}, map[int]bool{}
+func (w *walk) from(roots []int32) {
+	w.part, w.seen, w.low, w.on = map[int32]int{}, map[int32]int{}, map[int32]int{}, map[int32]bool{}
 	slices.SortFunc(roots, w.builds.byName)
 	for _, root := range roots {
 		if w.seen[root] == 0 {
@@ -172,15 +194,15 @@ func (w *walk) from(roots []int) {
 	}
 }
 
-func (w *walk) enter(m int) step {
+func (w *walk) enter(m int32) stage {
 	w.seen[m] = len(w.seen) + 1
 	w.low[m] = w.seen[m]
 	w.stack, w.on[m] = append(w.stack, m), true
-	return step{m, w.next(m)}
+	return stage{m, w.next(m)}
 }
 
-func (w *walk) visit(root int) {
-	way := []step{w.enter(root)}
+func (w *walk) visit(root int32) {
+	way := []stage{w.enter(root)}
 	for len(way) > 0 {
 		top := &way[len(way)-1]
 		m := top.module
@@ -207,7 +229,7 @@ func (w *walk) visit(root int) {
 }
 
 // leave takes the part that began with m off the stack.
-func (w *walk) leave(m int) {
+func (w *walk) leave(m int32) {
 	first := len(w.stack) - 1
 	for w.stack[first] != m {
 		first--

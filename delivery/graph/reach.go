@@ -1,9 +1,6 @@
 package graph
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // Edges is what a module's code asks of others, in the order of the languages
 // and the names.
@@ -36,47 +33,49 @@ func (b *Builds) Users(module string) []string {
 	if !there {
 		return nil
 	}
-	return b.namesOf(b.coded[id].users)
+	var by []int32
+	for _, u := range b.coded[id].users {
+		by = append(by, u.by)
+	}
+	return b.namesOf(slices.Compact(by))
 }
 
 // Rebuilt is every module for whose build one of these is laid out, and these,
 // in the order in which they are built: providers first.
 func (b *Builds) Rebuilt(changed []string) []string {
 	b.Settle()
-	reached := make([]bool, len(b.coded))
-	var roots []int
+	reached := b.marks()
+	var roots []int32
 	for _, name := range changed {
-		if id, there := b.ids[name]; there && b.coded[id].known && !reached[id] {
-			reached[id] = true
+		if id, there := b.ids[name]; there && b.coded[id].known && reached.put(id) {
 			roots = append(roots, id)
 		}
 	}
 	all := slices.Clone(roots)
-	for language := range b.owners {
-		all = b.usedIn(language, roots, reached, all)
+	for in := range b.languages {
+		all = b.usedIn(in, roots, reached, all)
 	}
 	return b.inOrder(all, reached)
 }
 
 // usedIn adds everything for which one of the roots is laid out in one language.
-func (b *Builds) usedIn(language string, roots []int, reached []bool, all []int) []int {
-	here := make(map[int]bool, len(roots)) // reached in this language
+func (b *Builds) usedIn(in int, roots []int32, reached marks, all []int32) []int32 {
+	here := b.marks() // reached in this language
 	for _, m := range roots {
-		here[m] = true
+		here.put(m)
 	}
 	for todo := slices.Clone(roots); len(todo) > 0; {
 		m := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, user := range b.coded[m].users {
-			in := b.coded[user].in[language]
-			compiled := b.holds(in.compile, m)
-			if (compiled || b.holds(in.tests, m)) && !reached[user] { // what only tests ask for goes no further
-				reached[user] = true
-				all = append(all, user)
+		for _, u := range b.coded[m].users {
+			if int(u.in) != in {
+				continue
 			}
-			if compiled && !here[user] {
-				here[user] = true
-				todo = append(todo, user)
+			if reached.put(u.by) {
+				all = append(all, u.by)
+			}
+			if !u.test && here.put(u.by) { // what only tests ask for goes no further
+				todo = append(todo, u.by)
 			}
 		}
 	}
@@ -85,34 +84,27 @@ func (b *Builds) usedIn(language string, roots []int, reached []bool, all []int)
 
 // inOrder is these modules, providers first, whatever order they come in. What
 // only tests ask for and closes a circle waits for nobody.
-func (b *Builds) inOrder(all []int, among []bool) []string {
+func (b *Builds) inOrder(all []int32, among marks) []string {
 	slices.SortFunc(all, b.byName)
 	names := make([]string, 0, len(all))
-	begun, ended := make([]bool, len(b.coded)), make([]bool, len(b.coded))
+	begun, ended := b.marks(), b.marks()
 	var way []step
-	enter := func(m int) {
-		begun[m] = true
-		way = append(way, step{m, slices.Concat(b.coded[m].compile, b.coded[m].tests)})
-	}
 	for _, root := range all {
-		if !begun[root] {
-			enter(root)
+		if begun.put(root) {
+			way = append(way, b.step(root))
 		}
 		for len(way) > 0 {
 			top := &way[len(way)-1]
-			if len(top.left) == 0 {
-				names = append(names, b.coded[top.module].name)
-				ended[top.module] = true
-				way = way[:len(way)-1]
-				continue
-			}
-			to := top.left[0]
-			top.left = top.left[1:]
+			to, more := top.next()
 			switch {
-			case !among[to]:
-			case !begun[to]:
-				enter(to)
-			case !ended[to]:
+			case !more:
+				names = append(names, b.coded[top.module].code.Module)
+				ended.put(top.module)
+				way = way[:len(way)-1]
+			case !among.has(to):
+			case begun.put(to):
+				way = append(way, b.step(to))
+			case !ended.has(to):
 				return b.aroundCircles(all, among)
 			}
 		}
@@ -120,26 +112,47 @@ func (b *Builds) inOrder(all []int, among []bool) []string {
 	return names
 }
 
+// step is a module under way, with the edges that are not gone yet.
+type step struct {
+	module         int32
+	compile, tests []int32
+}
+
+func (b *Builds) step(m int32) step { return step{m, b.coded[m].compile, b.coded[m].tests} }
+
+func (s *step) next() (to int32, more bool) {
+	left := &s.compile
+	if len(*left) == 0 {
+		left = &s.tests
+	}
+	if len(*left) == 0 {
+		return 0, false
+	}
+	to = (*left)[0]
+	*left = (*left)[1:]
+	return to, true
+}
+
 // aroundCircles is inOrder where there are circles: inside of one the order is
 // that of what is compiled. In a circle without tests somebody is before what it
 // needs.
-func (b *Builds) aroundCircles(all []int, among []bool) []string {
-	within := func(all []int) []int {
-		return slices.DeleteFunc(slices.Clone(all), func(to int) bool { return !among[to] })
+func (b *Builds) aroundCircles(all []int32, among marks) []string {
+	within := func(all []int32) []int32 {
+		return slices.DeleteFunc(slices.Clone(all), func(to int32) bool { return !among.has(to) })
 	}
-	w := &walk{builds: b, next: func(m int) []int { return slices.Concat(within(b.coded[m].compile), within(b.coded[m].tests)) }}
+	w := &walk{builds: b, next: func(m int32) []int32 { return slices.Concat(within(b.coded[m].compile), within(b.coded[m].tests)) }}
 	w.from(all)
 	names := make([]string, 0, len(all))
 	for _, part := range w.parts {
 		if len(part) > 1 {
-			inside := &walk{builds: b, next: func(m int) []int {
-				return slices.DeleteFunc(within(b.coded[m].compile), func(to int) bool { return w.part[to] != w.part[m] })
+			inside := &walk{builds: b, next: func(m int32) []int32 {
+				return slices.DeleteFunc(within(b.coded[m].compile), func(to int32) bool { return w.part[to] != w.part[m] })
 			}}
 			inside.from(part)
 			part = inside.order
 		}
 		for _, m := range part {
-			names = append(names, b.coded[m].name)
+			names = append(names, b.coded[m].code.Module)
 		}
 	}
 	return names
@@ -148,20 +161,22 @@ func (b *Builds) aroundCircles(all []int, among []bool) []string {
 // Above is every module whose code leads to one of these, by whatever edges, and these.
 func (b *Builds) Above(changed []string) []string {
 	b.Settle()
-	reached := map[int]bool{}
-	var todo []int
+	reached := b.marks()
+	var all []int32
+	add := func(id int32) {
+		if reached.put(id) {
+			all = append(all, id)
+		}
+	}
 	for _, name := range changed {
 		if id, there := b.ids[name]; there {
-			todo = append(todo, id)
+			add(id)
 		}
 	}
-	for len(todo) > 0 {
-		m := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		if !reached[m] {
-			reached[m] = true
-			todo = append(todo, b.coded[m].users...)
+	for at := 0; at < len(all); at++ {
+		for _, u := range b.coded[all[at]].users {
+			add(u.by)
 		}
 	}
-	return b.namesOf(slices.Collect(maps.Keys(reached)))
+	return b.namesOf(all)
 }

@@ -61,14 +61,14 @@ func Would(was, is *Builds, module string, tree bool) Change {
 // circles reports whether any of these may lead to a circle: one walk for all of
 // them, where there is none.
 func (b *Builds) circles(modules []string) bool {
-	var roots []int
+	var roots []int32
 	for _, name := range modules {
 		id := b.ids[name]
 		roots = append(append(roots, id), b.coded[id].tests...)
 	}
-	w := &walk{builds: b, next: func(m int) []int { return b.coded[m].compile }}
+	w := &walk{builds: b, next: func(m int32) []int32 { return b.coded[m].compile }}
 	w.from(roots)
-	return slices.ContainsFunc(w.parts, func(part []int) bool { return len(part) > 1 })
+	return slices.ContainsFunc(w.parts, func(part []int32) bool { return len(part) > 1 })
 }
 
 // alike reports whether the same is laid out, in whatever order.
@@ -88,9 +88,9 @@ func (b *Builds) compiled(module string) []Layer {
 		return nil
 	}
 	var all []Layer
-	for language := range b.coded[id].in {
-		for m := range b.compiledIn(language, id, func(int) bool { return true }) {
-			all = append(all, Layer{b.coded[m].name, language})
+	for _, n := range b.coded[id].in {
+		for m := range b.compiledIn(n, func(int32) bool { return true }) {
+			all = append(all, Layer{b.coded[m].code.Module, b.languages[n.in].Name()})
 		}
 	}
 	return all
@@ -102,7 +102,7 @@ func (b *Builds) laidOf(module string, set map[string]bool) []string {
 	is := &b.coded[b.ids[module]]
 	var out []string
 	for _, to := range is.compile {
-		if name := b.coded[to].name; set[name] {
+		if name := b.coded[to].code.Module; set[name] {
 			out = append(out, name)
 		}
 	}
@@ -111,7 +111,7 @@ func (b *Builds) laidOf(module string, set map[string]bool) []string {
 	}
 	laid := b.Laid(module)
 	for _, to := range is.tests {
-		name := b.coded[to].name
+		name := b.coded[to].code.Module
 		if set[name] && slices.ContainsFunc(laid.Layers, func(l Layer) bool { return l.Module == name }) {
 			out = append(out, name)
 		}
@@ -122,7 +122,7 @@ func (b *Builds) laidOf(module string, set map[string]bool) []string {
 
 // compiledAgainst reports whether more than a module's tests asks for one of these.
 func (b *Builds) compiledAgainst(module string, names []string) bool {
-	return slices.ContainsFunc(b.coded[b.ids[module]].compile, func(to int) bool { return slices.Contains(names, b.coded[to].name) })
+	return slices.ContainsFunc(b.coded[b.ids[module]].compile, func(to int32) bool { return slices.Contains(names, b.coded[to].code.Module) })
 }
 
 // compare finds the edges that come and go, and the modules that they are of:

@@ -55,7 +55,8 @@ func compareTest(a, b bool) int {
 
 // Prefixes is name and each beginning of it that ends before a separator, the longest first.
 func Prefixes(name, separator string) []string {
-	all := []string{name}
+	all := make([]string, 1, 1+strings.Count(name, separator))
+	all[0] = name
 	for {
 		i := strings.LastIndex(name, separator)
 		if i <= 0 {

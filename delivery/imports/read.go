@@ -9,8 +9,8 @@ import (
 
 // Reading is what the code of one module's folder says.
 type Reading struct {
-	Key   string           // of the files that were read, and of the readers; one key is one reading
-	Found map[string]Found // by language; those of which there is anything
+	Key  string // of the files that were read, and of the readers; one key is one reading
+	Says Said   // in those languages of which there is anything
 }
 
 // version goes up when the readers find something else in the same files.

@@ -1,7 +1,6 @@
 package deliverystore
 
 import (
-	"noxmesh/delivery/imports"
 	"noxmesh/delivery/source"
 	"noxmesh/internal/db"
 	"noxmesh/manifest"
@@ -9,16 +8,10 @@ import (
 
 const sourceColumns = `module, ref, commit_hash, tree, manifest, head, looked_at, moved_at, state, why, since, notices, code, lines`
 
-// readSource reads sources with what their code says.
-const readSource = `SELECT ` + sourceColumns + `, COALESCE((SELECT says FROM reading WHERE key = code), '') FROM source`
-
 func scanSource(r db.Row) (s source.Source, err error) {
 	var looked, moved, since int64
-	var text, state, notices, says, lines string
-	if err = r.Scan(&s.Module, &s.Ref, &s.Commit, &s.Tree, &text, &s.Head, &looked, &moved, &state, &s.Why, &since, &notices, &s.Code.Key, &lines, &says); err != nil {
-		return s, err
-	}
-	if s.Code.Found, err = readingOf(s.Module, says); err != nil {
+	var text, state, notices, lines string
+	if err = r.Scan(&s.Module, &s.Ref, &s.Commit, &s.Tree, &text, &s.Head, &looked, &moved, &state, &s.Why, &since, &notices, &s.Code.Key, &lines); err != nil {
 		return s, err
 	}
 	s.State, _ = source.ParseState(state)
@@ -34,38 +27,6 @@ func scanSource(r db.Row) (s source.Source, err error) {
 		s.Notices = append(s.Notices, source.Notice{Kind: source.Kind(n.Kind), From: n.From, To: n.To, Since: db.Time(n.Since)})
 	}
 	return s, err
-}
-
-// readingOf is what a module's code says, as it was kept.
-func readingOf(module, says string) (map[string]imports.Found, error) {
-	if says == "" {
-		return nil, nil
-	}
-	return db.FromJSON[map[string]imports.Found]("what the code of "+module+" says", says)
-}
-
-// saveReading keeps what a module's code says, once for all that say it.
-func saveReading(tx *db.Tx, s source.Source) error {
-	was, _, err := db.One(tx, db.Text, `SELECT code FROM source WHERE module = $1`, s.Module)
-	if err != nil || was == s.Code.Key {
-		return err
-	}
-	if err := dropReading(tx, s.Module); err != nil || s.Code.Key == "" {
-		return err
-	}
-	says, err := db.JSON(s.Code.Found)
-	if err != nil {
-		return err
-	}
-	_, err = tx.Exec(`INSERT INTO reading (key, says) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`, s.Code.Key, says)
-	return err
-}
-
-// dropReading drops what this module's code said, where no other's says it.
-func dropReading(tx *db.Tx, module string) error {
-	_, err := tx.Exec(`DELETE FROM reading WHERE key = (SELECT code FROM source WHERE module = $1)
-		AND NOT EXISTS (SELECT 1 FROM source WHERE code = reading.key AND module <> $1)`, module)
-	return err
 }
 
 // notice is a source's notice as it is kept.
@@ -117,16 +78,21 @@ func SaveSource(tx *db.Tx, s source.Source) error {
 // Source is what is known of a module's source. Of one that nobody has looked
 // at, it is the module's name alone.
 func Source(tx *db.Tx, module string) (source.Source, error) {
-	s, found, err := db.One(tx, scanSource, readSource+` WHERE module = $1`, module)
-	if err == nil && !found {
-		s = source.Source{Module: module}
+	s, found, err := db.One(tx, scanSource, `SELECT `+sourceColumns+` FROM source WHERE module = $1`, module)
+	if err != nil || !found {
+		return source.Source{Module: module}, err
 	}
+	if s.Code.Key == "" {
+		return s, nil
+	}
+	s.Code.Says, _, err = db.One(tx, scanSays, `SELECT says FROM reading WHERE key = $1`, s.Code.Key)
 	return s, err
 }
 
-// Sources is what is known of every source that was looked at, by module.
+// Sources is what is known of every source that was looked at, by module. Of its
+// code it is the key alone: Codes has the rest.
 func Sources(tx *db.Tx) (map[string]source.Source, error) {
-	all, err := db.All(tx, scanSource, readSource)
+	all, err := db.All(tx, scanSource, `SELECT `+sourceColumns+` FROM source`)
 	byModule := make(map[string]source.Source, len(all))
 	for _, s := range all {
 		byModule[s.Module] = s

@@ -1,0 +1,106 @@
+package deliverystore
+
+import (
+	"strings"
+
+	mesh "noxmesh"
+	"noxmesh/delivery/imports"
+	"noxmesh/delivery/source"
+	"noxmesh/internal/db"
+)
+
+// saveReading keeps what a module's code says, once for all that say it.
+func saveReading(tx *db.Tx, s source.Source) error {
+	was, _, err := db.One(tx, db.Text, `SELECT code FROM source WHERE module = $1`, s.Module)
+	if err != nil || was == s.Code.Key {
+		return err
+	}
+	if err := dropReading(tx, s.Module); err != nil || s.Code.Key == "" {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO reading (key, says) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING`, s.Code.Key, string(s.Code.Says))
+	return err
+}
+
+// dropReading drops what this module's code said, where no other's says it.
+func dropReading(tx *db.Tx, module string) error {
+	_, err := tx.Exec(`DELETE FROM reading WHERE key = (SELECT code FROM source WHERE module = $1)
+		AND NOT EXISTS (SELECT 1 FROM source WHERE code = reading.key AND module <> $1)`, module)
+	return err
+}
+
+// Coded is a module and what its code says.
+type Coded struct {
+	mesh.Module
+
+	Code imports.Reading
+}
+
+// Codes is what the code of every module says, by the names of the modules.
+// Nothing else is read of them, so that the graph of build edges is soon there:
+// each table once, from its beginning to its end.
+func Codes(tx *db.Tx) ([]Coded, error) {
+	many, _, err := db.One(tx, db.Number, `SELECT count(*) FROM module`)
+	if err != nil {
+		return nil, err
+	}
+	modules := make([]Coded, 0, many)
+	_, err = db.All(tx, func(r db.Row) (none struct{}, err error) {
+		var c Coded
+		err = r.Scan(&c.Name, &c.Repository, &c.Folder)
+		modules = append(modules, c)
+		return none, err
+	}, `SELECT name, repository, folder FROM module`)
+	if err != nil {
+		return nil, err
+	}
+	modules = db.Sorted(modules, func(c Coded) string { return c.Name })
+	keys := make(map[string]string, len(modules)) // by module
+	if err := each(tx, `SELECT module, code FROM source`, func(module, key string) error {
+		keys[module] = key
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	says := make(map[string]imports.Said, len(modules)) // by key
+	if err := each(tx, `SELECT key, says FROM reading`, func(key, text string) (err error) {
+		says[key], err = saidOf(text)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	for i := range modules {
+		key := keys[modules[i].Name]
+		modules[i].Code = imports.Reading{Key: key, Says: says[key]}
+	}
+	return modules, nil
+}
+
+// each goes through an answer of two columns of text.
+func each(tx *db.Tx, query string, do func(a, b string) error) error {
+	_, err := db.All(tx, func(r db.Row) (none struct{}, err error) {
+		var a, b string
+		if err = r.Scan(&a, &b); err == nil {
+			err = do(a, b)
+		}
+		return none, err
+	}, query)
+	return err
+}
+
+func scanSays(r db.Row) (imports.Said, error) {
+	says, err := db.Text(r)
+	if err != nil {
+		return "", err
+	}
+	return saidOf(says)
+}
+
+// saidOf is what a module's code says, as it was kept. Up to schema 6 it was JSON.
+func saidOf(says string) (imports.Said, error) {
+	if !strings.HasPrefix(says, "{") {
+		return imports.ParseSaid(says)
+	}
+	found, err := db.FromJSON[map[string]imports.Found]("what a module's code says", says)
+	return imports.Say(found), err
+}
