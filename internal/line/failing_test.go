@@ -70,7 +70,11 @@ type beginning struct {
 	reached time.Time // zero where the program has not come to it
 	log     int64     // what was said before it began
 	said    int
+	looks   int // for who says so, since it was reached
 }
+
+// every is the time between two looks at the failures, where the machine has it.
+const every = 50 * time.Millisecond
 
 // share is how many failures a round has: a loop waits twice as long each time.
 func share(mortal string) int64 {
@@ -88,7 +92,7 @@ func (w *told) begins() {
 	must(w.t, os.MkdirAll(w.faults(), 0o700))
 	w.fails()
 	w.guards.Go(func() {
-		tick := time.NewTicker(50 * time.Millisecond)
+		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
 			select {
@@ -112,7 +116,7 @@ func (w *told) fails() {
 			continue
 		}
 		why := w.tells(failure, b)
-		if why != "" && time.Since(b.reached) < *patience/3 {
+		if b.looks++; why != "" && b.looks < int(*patience/every) {
 			continue
 		}
 		var found []invariant.Finding
