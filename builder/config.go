@@ -27,6 +27,7 @@ type Limits struct {
 	Temporary int64         // bytes in memory for /tmp, and the same again for the home folder
 	Tree      int64         // bytes on disk: the source and all that is made in it
 	Free      int64         // bytes that the disk keeps free
+	Images    int64         // bytes on disk of the images that are built in, all together
 	Longest   time.Duration // of one build, whatever its request says
 }
 
@@ -39,6 +40,7 @@ func DefaultLimits() Limits {
 		Temporary: 1 << 30,
 		Tree:      16 << 30,
 		Free:      256 << 20,
+		Images:    20 << 30,
 		Longest:   6 * time.Hour,
 	}
 }
@@ -57,6 +59,7 @@ func (l Limits) orDefault() Limits {
 	fill(&l.Temporary, d.Temporary)
 	fill(&l.Tree, d.Tree)
 	fill(&l.Free, d.Free)
+	fill(&l.Images, d.Images)
 	if l.Longest == 0 {
 		l.Longest = d.Longest
 	}

@@ -23,6 +23,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci"
+	"noxmesh/internal/oci/imagetest"
 	"noxmesh/manifest"
 )
 
@@ -69,6 +70,7 @@ func TestABuilderIsKilledAnywhere(t *testing.T) {
 	}
 	points := strings.Fields(string(list))
 	for _, want := range []string{
+		"builder.images.open#1", "builder.images.pull#1", "builder.images.unpack#1", "builder.images.keep#1", "builder.images.clear#1", "builder.images.drop#1",
 		"builder.library.gather#1", "builder.input.fetch#1", "builder.laid.make#1", "builder.laid.settle#1", "builder.wiring.write#1",
 		"archive.directory.make#1", "archive.file.write#1", "archive.link.make#1",
 		"builder.workshop.make#1", "builder.command.run#1", "builder.archive.pack#1", "builder.blob.push#1",
@@ -111,10 +113,18 @@ func sweepOn(t *testing.T, d powered, env ...string) {
 	}))
 	defer server.Close()
 	lib := rig.publishes("lib", map[string]string{"go.mod": "module example.com/lib\n", "lib/lib.go": "package lib\n", "lib/also.go": "-> lib.go"})
+	images := imagetest.Serve(t)
+	in := build.Environment{Image: images.Host + "/base", Digest: images.Push("base", "1", insideImage(t, "one"))[0]}
+	old := filepath.Join(rig.config.State, "workshop"+imagesBeside, "roots", "old") // of which there is too much
+	must(t, os.MkdirAll(old, 0o711))
+	must(t, os.WriteFile(filepath.Join(old, "image.json"), []byte(`{"size": 1099511627776, "entries": 1}`), 0o600))
+	manifestIn := strings.Replace(siteManifest, `"artifacts": {`, `"in": "`+in.Image+`:1", "artifacts": {"sdk": {"type": "library", "language": "go"}, `, 1)
 	q := repo.request(repo.commit(site(map[string]string{
-		"module.json": strings.Replace(siteManifest, `"artifacts": {`, `"artifacts": {"sdk": {"type": "library", "language": "go"}, `, 1),
-		"go.mod":      "module example.com/site\n", "site.go": "package site\n",
+		"module.json": manifestIn, "go.mod": "module example.com/site\n", "site.go": "package site\n",
+		"build.sh": "read x <page.html\necho $x >dist/index.html\n", "test.sh": "read x <dist/index.html; [ $x = hello ]\n",
+		"dist/run": "#!/bin/sh\n", "dist/home": "-> index.html",
 	})), "")
+	q.Environment = &in
 	q.Closure, q.Laid = []manifest.Input{{Module: lib.Module, Artifact: lib.Artifact, Digest: lib.Digest}}, []build.Laid{lib}
 	q = identified(t, q)
 	rig.ask(q)
@@ -154,7 +164,7 @@ func sweepOn(t *testing.T, d powered, env ...string) {
 			left = append(left, e.Name())
 		}
 	}
-	if want := []string{"answers", countFile, "git", ownFile, joinedFile, "lock"}; !slices.Equal(left, want) {
+	if want := []string{"answers", countFile, "git", ownFile, joinedFile, "lock", "workshop" + imagesBeside}; !slices.Equal(left, want) {
 		t.Errorf("the state has %v, want %v", left, want)
 	}
 }

@@ -174,19 +174,19 @@ func TestGoIsBuiltAgainstWhatIsLaidOut(t *testing.T) {
 	}
 }
 
-// content is a file of the archive of app.
+// content is a file of the archive that a build made.
 func (r *rig) content(a build.Answer, file string) string {
 	r.t.Helper()
 	p := a.Where.Archives[a.Manifest.Resources[0].Digest]
 	dir := r.t.TempDir()
 	var index bytes.Buffer
-	must(r.t, r.registry.client.PullBlob(r.t.Context(), oci.Blob{Repository: "app", Digest: p.Index, Size: p.IndexSize}, &index))
+	must(r.t, r.registry.client.PullBlob(r.t.Context(), oci.Blob{Repository: a.Manifest.Module, Digest: p.Index, Size: p.IndexSize}, &index))
 	idx, err := archive.DecompressIndex(index.Bytes())
 	must(r.t, err)
 	body, err := os.Create(filepath.Join(dir, "body"))
 	must(r.t, err)
 	defer body.Close()
-	must(r.t, r.registry.client.PullBlob(r.t.Context(), oci.Blob{Repository: "app", Digest: p.Blob, Size: p.Size}, body))
+	must(r.t, r.registry.client.PullBlob(r.t.Context(), oci.Blob{Repository: a.Manifest.Module, Digest: p.Blob, Size: p.Size}, body))
 	to := filepath.Join(dir, "out")
 	must(r.t, os.Mkdir(to, 0o755))
 	root, err := os.OpenRoot(to)

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"noxmesh/builder/rootfs"
 	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/internal/fault"
@@ -37,6 +38,8 @@ type order struct {
 	step     build.Step
 	packed   packed
 	laid     laid
+	images   images
+	root     rootfs.Root
 }
 
 // made is a build that came to its end.
@@ -80,6 +83,7 @@ func (o *order) steps(ctx context.Context) (*made, error) {
 		do   func(context.Context, *made) error
 	}{
 		{"clone", build.StepClone, o.request.Repository + " at " + o.request.Commit, o.clone},
+		{"image", build.StepBuild, o.inWhat(), o.inside},
 		{"lay out", build.StepBuild, o.against(), o.lay},
 		{"build", build.StepBuild, "", o.build},
 		{"pack", build.StepPack, "", o.pack},
@@ -87,7 +91,7 @@ func (o *order) steps(ctx context.Context) (*made, error) {
 		{"publish", build.StepPublish, o.request.Target, o.publish},
 	}
 	for _, s := range steps {
-		if s.name == "lay out" && len(o.request.Closure) == 0 {
+		if s.name == "lay out" && len(o.request.Closure) == 0 || s.name == "image" && (o.request.Environment == nil || !o.hasCommands()) {
 			continue
 		}
 		o.step = s.step
@@ -134,9 +138,6 @@ func (o *order) acceptable() error {
 	if n := len(o.request.Closure); len(o.request.Laid) != n {
 		return environment("the request names %d artifacts to build against, and not where they are: upgrade the controller", n)
 	}
-	if e := o.request.Environment; e != nil {
-		return environment("this builder cannot build in the image %s@%s: upgrade the builder", e.Image, e.Digest)
-	}
 	if err := enoughFree(o.bench.dir, o.limits); err != nil {
 		return environment("%s", err)
 	}
@@ -161,10 +162,7 @@ func (o *order) readManifest() error {
 	if o.manifest.Module != o.request.Module {
 		return failed(build.StepClone, "%s names the module %q, and the request is for %q", manifest.Name, o.manifest.Module, o.request.Module)
 	}
-	if b := o.manifest.Build; b != nil && b.In != "" && o.request.Environment == nil {
-		return environment("the module is built in the image %q, and the request names none: upgrade the controller", b.In)
-	}
-	return nil
+	return o.agreed()
 }
 
 // build runs the module's build commands, one after another.
@@ -212,6 +210,7 @@ func (o *order) commands(ctx context.Context, all [][]string) error {
 			argv: argv,
 			tree: o.bench.tree(),
 			laid: o.laid,
+			root: o.root,
 			most: min(time.Duration(o.request.Limit)*time.Second, o.limits.Longest),
 			out:  said,
 		})

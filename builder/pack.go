@@ -176,7 +176,7 @@ func (o *order) derive() (manifest.Built, error) {
 		}
 	}
 	q := o.request
-	prov := manifest.Provenance{Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure, Libraries: o.libraries()}
+	prov := manifest.Provenance{Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure, Libraries: o.libraries(), Environment: q.In()}
 	return manifest.Derive(o.manifest, prov, resolved)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"noxmesh/builder/rootfs"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -49,8 +51,11 @@ type command struct {
 	argv []string
 	tree string        // becomes /build
 	laid laid          // beside it
+	root rootfs.Root   // below it; of no image: this machine's programs
 	most time.Duration // processor time of one process
 	out  io.Writer     // both of its outputs
+
+	below []string // bubblewrap's words for root
 }
 
 // run runs c and gives its exit status. An error is never about the command: it
@@ -67,6 +72,9 @@ func (s *sandbox) run(ctx context.Context, c command) (int, error) {
 		return 0, fault.Wrap(fault.Unavailable, err, "make a sandbox")
 	}
 	defer read.Close()
+	if c.below, err = s.mountsOf(c.root, slices.Collect(maps.Keys(c.laid.top))); err != nil {
+		return 0, errors.Join(err, write.Close())
+	}
 	files, args := []*os.File{write}, s.args(c)
 	calls, err := filterFile()
 	if err != nil {
@@ -210,13 +218,12 @@ func (s *sandbox) args(c command) []string {
 	if s.noUserns {
 		a = append(a, "--disable-userns")
 	}
-	a = append(a, systemMounts()...)
-	a = append(a, s.etcMounts()...)
+	a = append(a, c.below...)
 	a = append(a, "--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
 		"--size", size, "--perms", "1777", "--tmpfs", "/tmp", "--dir", "/home", "--size", size, "--tmpfs", "/home/build",
 		"--bind", c.tree, "/build", "--chdir", "/build")
 	a = append(append(a, c.laid.mounts()...), "--remount-ro", "/")
-	for _, e := range slices.Concat(sandboxEnvironment(), c.laid.env) {
+	for _, e := range slices.Concat(environmentOf(c.root), c.laid.env) {
 		a = append(a, "--setenv", e[0], e[1])
 	}
 	seconds := int64(c.most/time.Second+1) * int64(s.processors)

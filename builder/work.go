@@ -34,6 +34,7 @@ type builder struct {
 	why      string // then: why
 	refused  bool   // then: it was a disk, and it may be well again
 	git      Forge
+	images   images
 	registry func(build.Request) (Registry, error)
 	random   func(n int64) int64
 	log      *slog.Logger
@@ -171,7 +172,7 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 	}
 	defer registry.Close()
 	o := &order{
-		request: g.request, git: b.git, registry: registry, bench: bench,
+		request: g.request, git: b.git, images: b.images, registry: registry, bench: bench,
 		sandbox: b.sandbox, noSandbox: b.why, limits: b.config.Limits, random: b.random, log: log,
 	}
 	building, end := context.WithCancelCause(ctx)

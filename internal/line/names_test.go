@@ -25,6 +25,7 @@ func elsewhere() map[string]string {
 		drifts   = "no story of the line lets a thing drift that is as the record has it: TestKilledAnywhere of host kills it"
 		drafts   = "only mesh module init writes one: TestAMatterOfOneFileMayBeTheLast of cli kills it"
 		unpacks  = "only a builder unpacks a whole archive, and no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
+		images   = "no story of the line is built in an image: TestABuilderIsKilledAnywhere of builder kills it"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
@@ -33,6 +34,7 @@ func elsewhere() map[string]string {
 		"keep.changing.save": drifts, "keep.changing.drop": drifts,
 		"cli.manifest.write":     drafts,
 		"archive.directory.make": unpacks, "archive.file.write": unpacks, "archive.link.make": unpacks,
+		"builder.images.pull": images, "builder.images.unpack": images, "builder.images.keep": images, "builder.images.clear": images, "builder.images.drop": images,
 		"builder.library.gather": lays, "builder.input.fetch": lays, "builder.laid.make": lays, "builder.laid.settle": lays, "builder.wiring.write": lays,
 	}
 }
