@@ -15,6 +15,7 @@ import (
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
+	"noxmesh/internal/planted"
 	"noxmesh/inventory"
 	inventorystore "noxmesh/inventory/store"
 	"noxmesh/manifest"
@@ -321,8 +322,10 @@ func (v *view) settleCode() {
 			m.inputs.Store(nil)
 		}
 	}
-	for _, name := range v.code.Above(slices.Collect(maps.Keys(v.touched))) {
-		v.at(name).inputs.Store(nil)
+	if !planted.Is("inputs not worked out anew") {
+		for _, name := range v.code.Above(slices.Collect(maps.Keys(v.touched))) {
+			v.at(name).inputs.Store(nil)
+		}
 	}
 	for name := range v.touched { // those without code are in no graph
 		v.at(name).inputs.Store(nil)

@@ -231,6 +231,9 @@ func (v *view) inputsOf(module string) delivery.Inputs {
 	}
 	f := delivery.Facts{Module: module, AddedAt: is.row.AddedAt, Source: is.source, In: v.wanted(is.source)}
 	in := delivery.InputsOf(f, v.code.Laid(module), v.given)
+	if planted.Is("a closure without its inputs") {
+		in = delivery.Inputs{}
+	}
 	is.inputs.Store(&in)
 	return in
 }

@@ -35,7 +35,7 @@ type options struct {
 	env      []string      // of the controller's process
 	on       func(*mesh)   // before the controller begins
 	patience time.Duration // that of -patience
-	workshop string        // of a builder's process; its own choice
+	workshop string        // of a builder, which has a folder in it as a value; its own choice
 }
 
 // mesh is a line that runs.
@@ -188,7 +188,11 @@ func (m *mesh) addBuilder(name string) *part {
 	}
 	var p *part
 	p = m.part("builder-"+name, func(ctx context.Context) error {
-		return builder.Run(ctx, builder.Config{State: state, Version: "test", Log: p.logger()})
+		c := builder.Config{State: state, Version: "test", Log: p.logger()}
+		if m.opt.workshop != "" {
+			c.Workshop = filepath.Join(m.opt.workshop, name)
+		}
+		return builder.Run(ctx, c)
 	}, "mesh-builder", args...)
 	m.builders = append(m.builders, p)
 	p.start()

@@ -74,7 +74,7 @@ func (w *watch) see(m *mesh) invariant.Seen {
 		s.Record = m.recorded()
 	}
 	if err == nil {
-		s.Said = observe.Said(said, s.Record.Builds)
+		s.Said = observe.Said(said, s.Record)
 	}
 	s.Canaries = w.canaries(m, said)
 	s.Registry, err = observe.Registry(m.path("controller", "registry"))

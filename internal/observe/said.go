@@ -7,12 +7,17 @@ import (
 	"noxmesh/status"
 )
 
-// Said is the status as the checker wants it. The builds of the record say which
-// content a module's commit is.
-func Said(s status.Status, builds []invariant.Build) invariant.Said {
+// Said is the status as the checker wants it. The record says which content is
+// declared on a node: of one commit there may be several, built against one
+// thing and another.
+func Said(s status.Status, record invariant.Record) invariant.Said {
+	of := map[document.Digest]document.Digest{} // by build
+	for _, b := range record.Builds {
+		of[b.ID] = b.Content
+	}
 	content := map[string]document.Digest{}
-	for _, b := range builds {
-		content[b.Module+" "+b.Commit] = b.Content
+	for _, d := range record.Declared {
+		content[d.Module+" "+d.Node] = of[d.Build]
 	}
 	said := invariant.Said{Known: true, Recovering: s.Recovering}
 	for _, m := range s.Modules {
@@ -40,7 +45,7 @@ func module(m status.Module, content map[string]document.Digest) invariant.Modul
 		Current: m.Built != nil && m.Built.Current, Finding: m.Finding,
 	}
 	for _, on := range m.Nodes {
-		c := content[m.Module+" "+on.Commit]
+		c := content[m.Module+" "+on.Node]
 		is.On = append(is.On, invariant.On{
 			Node: on.Node, Content: c, Applied: on.Standing == inventory.Applied, Failed: on.Standing == inventory.Failed, Why: on.Why,
 			Declared: m.Built != nil && on.Commit != "" && string(c) == m.Built.Content,

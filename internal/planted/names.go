@@ -38,6 +38,8 @@ func Bugs() []Bug {
 		{"a restored controller goes on declaring", Simulation, "I5", 3},
 		{"a controller that was taken over writes on", Simulation, "I5", 4},
 		{"another writer's changes not read", Simulation, "I2", 8},
+		{"inputs not worked out anew", Simulation, "I1", 4},
+		{"a closure without its inputs", Simulation, "I1", 1},
 		{"a folder is not synced", Power, "", 0},
 	}
 }

@@ -83,8 +83,13 @@ func (w *world) commit(module string) *commit {
 	for path := range c.on {
 		w.paths[module][path] = true
 	}
+	if module == site {
+		w.paths[module][linked] = true
+	}
 	if x := w.rng.IntN(24); !w.calm && module == site && x < 4 {
 		w.natures[w.edition] = []nature{broken, unfit, poison, hangs}[x]
+	} else if !w.calm && module == kit && x < 2 {
+		w.natures[w.edition] = unfit
 	}
 	w.note("world", "%s is at commit %s, edition %d, which is %s", module, c.id[:7], c.edition, w.natures[w.edition])
 	if w.rng.IntN(3) > 0 {

@@ -176,7 +176,9 @@ func (c checkout) Checkout(ctx context.Context, o git.Order, dir string) (git.Ch
 }
 
 // The modules of every seed: one is an archive that is built and tested, one is
-// files, and one is nothing but what it requires.
+// files, and one is nothing but what it requires. Each has code too: what is
+// imported of kit goes into motd, and with that into site. Where each is on a
+// node is another matter: kit requires what site provides.
 const (
 	site = "site"
 	motd = "motd"
@@ -189,6 +191,7 @@ func (w *world) write(module string, edition int) *commit {
 	w.edition++
 	c := &commit{module: module, edition: edition, files: files{"README": fmt.Sprintf("commit %d", w.edition)}, on: map[string]string{}}
 	n := fmt.Sprintf("edition %d of %s\n", edition, module)
+	w.code(c)
 	switch module {
 	case site:
 		c.files["module.json"] = `{"module": "site", "provides": ["pages"], "resources": [
@@ -202,14 +205,16 @@ func (w *world) write(module string, edition int) *commit {
 	case motd:
 		c.files["module.json"] = fmt.Sprintf(`{"module": "motd", "resources": [
 			{"id": "text", "type": "file", "path": "/etc/motd", "from": "motd.txt"},
-			{"id": "conf", "type": "file", "path": "/etc/motd.d/conf", "content": "conf %d\n", "mode": "0600"}%s]}`, edition, more(edition))
+			{"id": "conf", "type": "file", "path": "/etc/motd.d/conf", "content": "conf %d\n", "mode": "0600"}%s],
+			"build": {"artifacts": {"text": {"type": "library", "language": "go"}}}}`, edition, more(edition))
 		c.files["motd.txt"], c.on["/etc/motd"] = n, n
 		c.on["/etc/motd.d/conf"] = fmt.Sprintf("conf %d\n", edition)
 		if edition%2 == 0 {
 			c.on["/etc/motd.d/even"] = "even\n"
 		}
 	case kit:
-		c.files["module.json"] = `{"module": "kit", "requires": ["pages"]}`
+		c.files["module.json"] = `{"module": "kit", "requires": ["pages"],
+			"build": {"test": [["check"]], "artifacts": {"tools": {"type": "library", "language": "go"}}}}`
 	}
 	c.tree = c.files.tree()
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%d %s %s %d", w.seed, module, c.tree, w.edition)))

@@ -116,6 +116,8 @@ func (b *maker) commands(ctx context.Context, p *program, argv []string, tree st
 		return 0, errDead
 	case is == broken && argv[0] == "make", is == unfit && argv[0] == "check":
 		return 1, nil
+	case argv[0] == "make":
+		return 0, linkProgram(tree)
 	}
 	return 0, nil
 }

@@ -190,16 +190,3 @@ func (s press) PushManifest(ctx context.Context, _ string, m oci.Manifest) (docu
 	}
 	return d, nil
 }
-
-// learn keeps what a node has that runs this content.
-func (w *world) learn(made manifest.Built) {
-	content, err := made.ContentDigest()
-	if err != nil {
-		return
-	}
-	for _, c := range w.forge.repositories[made.Module].commits {
-		if c.id == made.Built.Commit {
-			w.content[content] = c
-		}
-	}
-}

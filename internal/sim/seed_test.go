@@ -19,6 +19,7 @@ import (
 	"noxmesh/internal/invariant"
 	inventorystore "noxmesh/inventory/store"
 	"noxmesh/link"
+	"noxmesh/manifest"
 )
 
 // result is what a seed came to.
@@ -71,6 +72,7 @@ func newWorld(ctx context.Context, seed uint64, dir string, f fixed) *world {
 	w := &world{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 0x6d657368)), dir: dir, ctx: ctx, fixed: f, registry: newRegistry(),
 		lives: map[string]int{}, unsaid: map[string]bool{}, newest: map[string]int{}, natures: map[int]nature{}, content: map[document.Digest]*commit{},
+		made: map[document.Digest]manifest.Built{}, given: map[document.Digest]string{},
 		paths: map[string]map[string]bool{}, began: time.Now(), evil: keyOf("the broker"),
 	}
 	w.queue.posted = make(chan struct{}, 1)

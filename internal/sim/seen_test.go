@@ -33,6 +33,7 @@ func (w *world) check(ask func(invariant.Seen) []invariant.Finding) {
 	}
 	w.truth(s, seen.Record)
 	w.kept(s, seen.Record)
+	w.sound(seen.Record)
 }
 
 // seen is everything there is to see now; false while no controller runs.
@@ -48,7 +49,7 @@ func (w *world) seen() (seen invariant.Seen, s status.Status, ok bool) {
 	record, err := observe.Record(w.ctx, c.db)
 	w.must(err)
 	w.copied(c, s, record)
-	seen = invariant.Seen{At: time.Now(), Record: record, Said: observe.Said(s, record.Builds), Registry: w.registry.seen(), Acks: w.acks}
+	seen = invariant.Seen{At: time.Now(), Record: record, Said: observe.Said(s, record), Registry: w.registry.seen(), Acks: w.acks}
 	for _, m := range s.Modules {
 		if head := w.forge.repositories[m.Module].head; head != nil {
 			seen.Sources = append(seen.Sources, invariant.Source{Module: m.Module, Commit: head.id, Auto: m.Policy == string(delivery.Auto)})
@@ -145,18 +146,20 @@ func (w *world) kept(s status.Status, record invariant.Record) {
 // truth holds what is claimed against what the world has seen with its own eyes:
 // applied is said only of what that node's key has signed, and its disk was like.
 func (w *world) truth(s status.Status, record invariant.Record) {
-	content := map[string]document.Digest{} // by module and commit
+	content := map[string][]document.Digest{} // by module and commit: what was made of it, against one thing and another
 	for _, b := range record.Builds {
-		content[b.Module+" "+b.Commit] = b.Content
+		content[b.Module+" "+b.Commit] = append(content[b.Module+" "+b.Commit], b.Content)
 		if w.content[b.Content] == nil {
 			w.find(invariant.I4, b.Module, "a build of content %s is recorded, which nobody has published", b.Content.Short())
 		}
 	}
 	for _, m := range s.Modules {
 		for _, on := range m.Nodes {
-			is := declaration.Module{Module: m.Module, Content: content[m.Module+" "+on.Commit]}
-			if on.Standing == inventory.Applied && !w.node(on.Node).proven[is] {
-				w.find(invariant.I2, on.Name, "%s %s is said to be applied, and was never so when the node read itself back", m.Module, is.Content.Short())
+			proven := slices.ContainsFunc(content[m.Module+" "+on.Commit], func(d document.Digest) bool {
+				return w.node(on.Node).proven[declaration.Module{Module: m.Module, Content: d}]
+			})
+			if on.Standing == inventory.Applied && !proven {
+				w.find(invariant.I2, on.Name, "%s of commit %s is said to be applied, and was never so when the node read itself back", m.Module, on.Commit)
 			}
 		}
 	}
@@ -231,6 +234,9 @@ func (w *world) settle() {
 	}
 	w.mixed = false
 	w.check(invariant.AtEnd)
+	if last && !w.stop {
+		w.compiled()
+	}
 }
 
 // every asks a question now and then, by the clock of the seed.

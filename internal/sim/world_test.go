@@ -20,6 +20,7 @@ import (
 	"noxmesh/internal/db"
 	"noxmesh/internal/invariant"
 	"noxmesh/link"
+	"noxmesh/manifest"
 )
 
 // fixed is what is made once in a process and decides nothing.
@@ -100,7 +101,9 @@ type world struct {
 	newest  map[string]int // by module: the number of its last edition
 	natures map[int]nature
 	content map[document.Digest]*commit
-	paths   map[string]map[string]bool // by module: every path that any edition has
+	made    map[document.Digest]manifest.Built // by build: what was published
+	given   map[document.Digest]string         // by library: what goes into a program with it
+	paths   map[string]map[string]bool         // by module: every path that any edition has
 
 	acks     []invariant.Ack
 	declared map[string]bool // module and node, at the last look; empty where it may have changed on purpose
