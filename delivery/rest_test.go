@@ -83,9 +83,9 @@ func (r *rest) commits(name string, n nature) {
 	all := map[string]imports.Found{"go": found.Sorted(toy{}.Owners)}
 	commit := string(document.Sum(fmt.Append(nil, name, r.now)))
 	r.facts[name].Source = source.Source{
-		Module: name, Commit: commit, Tree: n.tree(), Head: commit, State: source.Read, MovedAt: r.now, Since: r.now, LookedAt: r.now, Code: imports.Reading{Found: all},
+		Module: name, Commit: commit, Tree: n.tree(), Head: commit, State: source.Read, MovedAt: r.now, Since: r.now, LookedAt: r.now, Code: imports.Reading{Says: imports.Say(all)},
 	}
-	r.code.Set(graph.Code{Module: name, Repository: name, Found: all})
+	r.code.Set(graph.Code{Module: name, Repository: name, Says: imports.Say(all)})
 }
 
 // with is what is known of a module, with what it would be built against.

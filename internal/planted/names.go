@@ -20,12 +20,12 @@ type Bug struct {
 // Bugs is all of them.
 func Bugs() []Bug {
 	return []Bug{
-		{"answer acknowledged before it is committed", Simulation, "I6", 9},
-		{"report acknowledged before it is committed", Simulation, "I6", 9},
-		{"sent recorded before its receipt", Simulation, "I2", 1},
+		{"answer acknowledged before it is committed", Simulation, "I6", 11},
+		{"report acknowledged before it is committed", Simulation, "I6", 3},
+		{"sent recorded before its receipt", Simulation, "I2", 19},
 		{"equal digest taken for accepted", Simulation, "I1 I2", 32},
-		{"equal generation with another digest accepted", Simulation, "I5", 21},
-		{"lower generation accepted", Simulation, "I5", 8},
+		{"equal generation with another digest accepted", Simulation, "I5", 32},
+		{"lower generation accepted", Simulation, "I5", 32},
 		{"accepted kept after the first effect", Simulation, "I2 I5", 2},
 		{"receipt of another report believed", Simulation, "I1 I6", 117},
 		{"removal forgotten before it is done", Simulation, "I2 I10", 3},
