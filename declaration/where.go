@@ -3,18 +3,11 @@ package declaration
 import (
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"noxmesh/document"
 )
-
-// repository is the form that every registry takes: parts of lower-case letters
-// and digits with single separators between them.
-var repository = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*(/[a-z0-9]+([._-][a-z0-9]+)*)*$`)
-
-const repositoryLimit = 255
 
 func (c *checker) where(w Where) {
 	if w.Registry != "" {
@@ -65,7 +58,7 @@ func (c *checker) keyDigest(path string, d document.Digest) {
 }
 
 func (c *checker) repository(path, name string) {
-	if len(name) > repositoryLimit || !repository.MatchString(name) {
+	if !document.IsRepository(name) {
 		c.Fault(path+".repository", "want a repository of the registry", "%q is not a repository", document.Short(name))
 	}
 }

@@ -1,6 +1,7 @@
 package document_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -62,6 +63,17 @@ func TestRelativeStaysBelow(t *testing.T) {
 		}
 		if document.BadPath("/folder/"+p) != "" {
 			t.Fatalf("%q leads elsewhere", p)
+		}
+	})
+}
+
+func TestARepositoryIsWhatEveryRegistryTakes(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*(/[a-z0-9]+([._-][a-z0-9]+)*)*$`)
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.OneOf(rapid.StringMatching(`[ab9./_-]{0,9}`), rapid.StringMatching(`[a-z/-]{250,260}`), rapid.String()).Draw(t, "name")
+		if got, want := document.IsRepository(name), len(name) <= 255 && form.MatchString(name); got != want {
+			t.Fatalf("%q: %v, want %v", name, got, want)
 		}
 	})
 }

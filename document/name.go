@@ -55,3 +55,24 @@ func BadName(s string) string {
 	}
 	return ""
 }
+
+// repositoryLimit is the longest name that every registry takes.
+const repositoryLimit = 255
+
+// IsRepository reports whether every registry takes s as the name of a repository:
+// parts of lower-case letters and digits, with single separators between them. No
+// expression is made for it, which each program would pay for at its start.
+func IsRepository(s string) bool {
+	inside := false // of a part: a letter or a digit stands before
+	for _, r := range s {
+		switch {
+		case 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
+			inside = true
+		case inside && strings.ContainsRune("/._-", r):
+			inside = false
+		default:
+			return false
+		}
+	}
+	return inside && len(s) <= repositoryLimit
+}

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
@@ -94,11 +93,9 @@ func (c *Client) redirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-var repositoryName = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*(/[a-z0-9]+([._-][a-z0-9]+)*)*$`)
-
 // CheckRepository refuses what no registry takes for a repository's name.
 func CheckRepository(repo string) error {
-	if len(repo) > 255 || !repositoryName.MatchString(repo) {
+	if !document.IsRepository(repo) {
 		return fault.New(fault.Invalid, "%q is not a registry's repository: want lower-case words joined by . _ - and /", document.Short(repo))
 	}
 	return nil
