@@ -56,6 +56,7 @@ func (n *node) alone() error {
 // once is a pass whose declaration has no part in the mesh's order: its tuple is
 // in the report and not in the state, and nobody is told.
 func (n *node) once(ctx context.Context, s *script) (report.Report, error) {
+	n.engine.Share(s.aim.Body.Resources, s.digests)
 	n.engine.Know(s.aim.Body.Resources, s.digests)
 	r, err := n.look(ctx, s.aim, report.CauseDeclaration, s)
 	if err != nil {

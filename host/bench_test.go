@@ -161,7 +161,7 @@ func (s *scene) declared(file, blobs string) (aim, where) {
 	must(s.b, err)
 	from, err := openFolder(blobs)
 	must(s.b, err)
-	return aim{d, tuple}, where{d.Where, from}
+	return aim{d, tuple}, where{Where: d.Where, blobs: from}
 }
 
 // settled makes every machine what it should be, before anything is measured.

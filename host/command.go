@@ -125,8 +125,8 @@ func misused(format string, args ...any) error {
 	return fault.New(fault.Invalid, format, args...).With("mesh-host --help shows how it is used")
 }
 
-// memoryMark is from where on a host looks harder for memory that it can use again.
-// It is no limit: what is needed is taken.
+// memoryMark is from where on a program that ends soon looks harder for memory
+// that it can use again. It is no limit: what is needed is taken.
 const memoryMark = 18 << 20
 
 func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
@@ -141,6 +141,7 @@ func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
 		return showApply(r, t)
 	case "run":
 		debug.SetGCPercent(50) // it stays, and has little to do
+		hold(0)
 		return t.Fail(Run(ctx, cfg))
 	case "join":
 		j, err := Join(ctx, cfg, l.word)

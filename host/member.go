@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"noxmesh/declaration"
+	"noxmesh/document"
 	"noxmesh/host/keep"
 	"noxmesh/host/resource"
 	"noxmesh/host/system"
@@ -84,16 +85,14 @@ func newMember(n *node) (*member, error) {
 // remember loads what was accepted. Its signature was verified when it was; the
 // key that made it may have been replaced since.
 func (m *member) remember() error {
-	envelope, err := m.folder.Accepted()
+	d, err := m.held()
 	if fault.KindOf(err) == fault.NotFound {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if m.declaration, err = declaration.Decode(envelope.Payload); err != nil {
-		return err
-	}
+	m.declaration = d
 	m.accepted, err = m.declaration.Tuple()
 	return err
 }
@@ -136,7 +135,10 @@ func (m *member) judge(envelope link.Envelope) (verdict, error) {
 // follows takes on what a declaration that is accepted already says of where its
 // bytes are: a registry that has moved is no other declaration. m.mu is held.
 func (m *member) follows(envelope link.Envelope, d declaration.Declaration) (verdict, error) {
-	if d.Format != declaration.Format || d.Mesh != m.mesh || d.Node != m.node || reflect.DeepEqual(d.Where, m.declaration.Where) {
+	if d.Format != declaration.Format || d.Mesh != m.mesh || d.Node != m.node {
+		return nothingNew, nil
+	}
+	if held, err := m.held(); err == nil && reflect.DeepEqual(d.Where, held.Where) {
 		return nothingNew, nil
 	}
 	if err := m.folder.SaveAccepted(envelope); err != nil {
@@ -144,6 +146,36 @@ func (m *member) follows(envelope link.Envelope, d declaration.Declaration) (ver
 	}
 	m.declaration.Where = d.Where
 	return moved, nil
+}
+
+// held is the accepted declaration as it is on the disk, with the bodies in it.
+func (m *member) held() (declaration.Declaration, error) {
+	envelope, err := m.folder.Accepted()
+	if err != nil {
+		return declaration.Declaration{}, err
+	}
+	return declaration.Decode(envelope.Payload)
+}
+
+// lighten lets go of the bodies in a declaration that is applied: most hosts never
+// need them again, and whoever does reads them from the disk.
+func (m *member) lighten(applied declaration.Tuple) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.accepted == applied {
+		m.declaration.Where.Inline = nil
+	}
+}
+
+// inline is the bodies in a declaration, where it is still the one that is accepted.
+func (m *member) inline(tuple declaration.Tuple) (map[document.Digest]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.accepted != tuple {
+		return nil, fault.New(fault.Unavailable, "%d/%d is no longer what is accepted", tuple.Epoch, tuple.Generation)
+	}
+	d, err := m.held()
+	return d.Where.Inline, err
 }
 
 // verify reads a declaration that a declare key has signed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"reflect"
 	"sync"
 	"time"
 
@@ -29,9 +30,9 @@ type node struct {
 	mu      sync.Mutex // guards what follows
 	counter *keep.Counter
 	state   keep.State
-	saved   document.Digest // of the state on disk
-	latest  keep.Standing   // of the report on disk
-	untold  *report.Report  // the latest, until the controller has it
+	saved   keep.State     // on disk
+	latest  keep.Standing  // of the report on disk
+	untold  *report.Report // the latest, until the controller has it
 }
 
 func open(cfg Config) (n *node, err error) {
@@ -60,9 +61,7 @@ func open(cfg Config) (n *node, err error) {
 	if n.state, err = n.folder.State(); err != nil {
 		return n, err
 	}
-	if n.saved, err = document.CanonicalDigest(n.state); err != nil {
-		return n, err
-	}
+	n.saved = n.state // what one of them points to is replaced, and never changed
 	if n.latest, err = n.folder.Standing(); err != nil {
 		return n, err
 	}
@@ -120,12 +119,21 @@ func (n *node) look(ctx context.Context, a aim, cause report.Cause, source resou
 		Began: began.UnixMilli(), Ended: ended.UnixMilli(), Outcome: result.Outcome, Trouble: n.state.Trouble,
 		Modules: a.Body.Modules, Resources: result.Resources,
 	}
-	if digest, err := document.CanonicalDigest(facts); err != nil {
+	if known, err := n.knows(facts); err != nil {
 		return report.Report{}, err
-	} else if digest != n.state.Facts { // the controller has not these
+	} else if !known {
 		r.Facts = &facts
 	}
 	return fitting(r)
+}
+
+// knows reports whether the controller has these facts. n.mu is held.
+func (n *node) knows(facts report.Facts) (bool, error) {
+	if n.state.Facts == "" {
+		return false, nil
+	}
+	digest, err := document.CanonicalDigest(facts)
+	return digest == n.state.Facts, err
 }
 
 // applied is what is applied after a pass on this tuple.
@@ -171,14 +179,13 @@ func (n *node) saveLatest(l keep.Latest) error {
 
 // saveState writes the state where it has moved. n.mu is held.
 func (n *node) saveState() error {
-	digest, err := document.CanonicalDigest(n.state)
-	if err != nil || digest == n.saved {
-		return err
+	if reflect.DeepEqual(n.state, n.saved) {
+		return nil
 	}
 	if err := n.folder.SaveState(n.state); err != nil {
 		return err
 	}
-	n.saved = digest
+	n.saved = n.state
 	return nil
 }
 

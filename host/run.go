@@ -23,6 +23,7 @@ type Rim struct {
 	Listen func(push func([]byte)) error // hands on each declaration that is pushed; called once, before anything is said
 	Depots Depots
 	Random func(n int64) int64 // spreads what is waited for, from 0 to below n; nil for the system's
+	Hold   func(things int)    // says how much is about to be held; nil where nobody asks
 	Rest   func()              // gives back what much work has taken, when the next is far; nil where nobody else wants it
 }
 
@@ -45,8 +46,16 @@ func Run(ctx context.Context, cfg Config) error {
 		listen := func(push func([]byte)) error {
 			return conn.Subscribe(subject, func(msg bus.Message) { push(msg.Data) })
 		}
-		return Rim{Link: conn, Listen: listen, Depots: &registries{joined: m.joined}, Rest: debug.FreeOSMemory}, conn.Close, nil
+		return Rim{Link: conn, Listen: listen, Depots: &registries{joined: m.joined}, Hold: hold, Rest: debug.FreeOSMemory}, conn.Close, nil
 	})
+}
+
+// hold sets from where on this process looks harder for memory that it can use
+// again, for a host that holds so many resources and things. It is no limit: what
+// is needed is taken.
+func hold(things int) {
+	const alone, thing = 8 << 20, 1 << 10
+	debug.SetMemoryLimit(alone + thing*int64(things))
 }
 
 // On is Run on this rim, which is the caller's to close.
@@ -74,6 +83,9 @@ func live(ctx context.Context, cfg Config, stand func(*member) (Rim, func(), err
 	r := newRunner(n, m, rim.Link, rim.Depots)
 	if rim.Random != nil {
 		r.random = rim.Random
+	}
+	if rim.Hold != nil {
+		r.hold = rim.Hold
 	}
 	if rim.Rest != nil {
 		r.rest = rim.Rest

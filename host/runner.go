@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"noxmesh/declaration"
@@ -40,6 +41,7 @@ type runner struct {
 	link   Link
 	depots Depots
 	random func(n int64) int64
+	hold   func(things int)
 	rest   func()
 
 	began     declaration.Tuple // what was accepted before this process
@@ -53,7 +55,7 @@ type runner struct {
 
 func newRunner(n *node, m *member, l Link, d Depots) *runner {
 	return &runner{
-		node: n, member: m, link: l, depots: d, random: rand.Int64N, rest: func() {}, began: m.accepted,
+		node: n, member: m, link: l, depots: d, random: rand.Int64N, hold: func(int) {}, rest: func() {}, began: m.accepted,
 		pushes: make(chan []byte, 1), hello: make(chan struct{}, 1),
 		applies: make(chan struct{}, 1), elsewhere: make(chan struct{}, 1), reports: make(chan struct{}, 1),
 	}
@@ -321,12 +323,17 @@ func (r *runner) applyOnce(ctx context.Context, d aim, cause report.Cause) (bool
 	if err != nil {
 		return false, err
 	}
-	rep, err := r.pass(ctx, d, cause, where{d.Where, from})
+	r.hold(len(d.Body.Resources) + r.engine.Size())
+	rep, err := r.pass(ctx, d, cause, where{d.Where, from, sync.OnceValues(func() (map[document.Digest]string, error) { return r.member.inline(d.tuple) })})
 	if rep.Sequence == 0 {
 		return false, err
 	}
 	r.toBeTold(rep)
 	r.complain(rep)
+	r.hold(r.engine.Size())
+	if rep.Applied == rep.Accepted {
+		r.member.lighten(rep.Accepted)
+	}
 	if cause != report.CauseDrift || differing(rep) > 0 {
 		r.rest()
 	}

@@ -101,7 +101,7 @@ func (s *script) source() (where, error) {
 			return where{}, err
 		}
 	}
-	return where{*s.where, s.blobs}, nil
+	return where{Where: *s.where, blobs: s.blobs}, nil
 }
 
 // whole reports whether it is known where the bytes are.

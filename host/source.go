@@ -39,15 +39,23 @@ type Blobs interface {
 type where struct {
 	declaration.Where
 	blobs Blobs
+	again func() (map[document.Digest]string, error) // the bodies in it, where they are not held; nil where they are
 }
 
 // Body writes a file's bytes.
 func (s where) Body(ctx context.Context, digest document.Digest, size int64, w io.Writer) error {
-	if body, ok := s.Inline[digest]; ok {
+	b, packed := s.Blobs[digest] // a folder finds it by its digest alone
+	inline := s.Inline
+	if inline == nil && !packed && s.again != nil {
+		var err error
+		if inline, err = s.again(); err != nil {
+			return fault.Add(err, "read the declaration again, for the body %s", digest.Short())
+		}
+	}
+	if body, ok := inline[digest]; ok {
 		_, err := io.WriteString(w, body)
 		return err
 	}
-	b := s.Blobs[digest] // a folder finds it by its digest alone
 	return s.blobs.Pull(ctx, Blob{b.Repository, digest, size}, w)
 }
 

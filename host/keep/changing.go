@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"noxmesh/document"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
@@ -26,7 +27,7 @@ func (f *Folder) SaveChanging(paths []string) error {
 	}
 	f.changing = true
 	err := effect.Do("keep.changing.save", func() error {
-		if err := disk.Lay(f.root, disk.Staged(changingFile), []byte(header(body)), body); err != nil {
+		if err := disk.Lay(f.root, disk.Staged(changingFile), []byte(header(document.Sum(body))), body); err != nil {
 			return err
 		}
 		return f.root.Rename(disk.Staged(changingFile), changingFile)
@@ -52,12 +53,12 @@ func (f *Folder) dropChanging() error {
 // change says of what was being put back when a host was killed that it is being
 // changed. A note that is not whole is from before a power cut.
 func (f *Folder) change(r Record) {
-	b, err := f.read(changingFile)
+	text, err := f.text(changingFile)
 	f.changing = fault.KindOf(err) != fault.NotFound
 	if err != nil {
 		return
 	}
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(text) {
 		w := words{rest: line}
 		p := w.quoted()
 		if e, ok := r.Entries[p]; ok && !w.bad && e.Phase == Done {

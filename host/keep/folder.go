@@ -2,8 +2,8 @@ package keep
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -207,7 +207,7 @@ func (f *Folder) hold() {
 // write replaces a file, durably. On a full disk it tries once more with the
 // reserve given back.
 func (f *Folder) write(name string, body []byte) error {
-	head := []byte(header(body))
+	head := []byte(header(document.Sum(body)))
 	err := disk.Replace(f.root, name, head, body)
 	if err != nil && system.Full(err) {
 		if e := f.root.Remove(reserveFile); e == nil {
@@ -235,36 +235,65 @@ func (f *Folder) remove(name string) error {
 
 // read is a file's body, or fault.NotFound where there is no such file yet.
 func (f *Folder) read(name string) ([]byte, error) {
-	b, err := f.load(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.New(fault.NotFound, "there is no %q", f.name+"/"+name)
-	}
-	if err != nil {
-		return nil, fault.Wrap(fault.Unavailable, f.cause(err), "read %q", f.name+"/"+name)
-	}
-	first, body, ok := bytes.Cut(b, []byte("\n"))
-	if !ok || string(first)+"\n" != header(body) {
-		return nil, f.damaged(name, errors.New("its digest is not that of its content"))
-	}
-	return body, nil
-}
-
-func (f *Folder) load(name string) ([]byte, error) {
-	file, err := f.root.Open(name, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	b := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead))
-	_, err = b.ReadFrom(file)
+	var b bytes.Buffer
+	err := f.load(name, &b)
 	return b.Bytes(), err
 }
 
-func header(body []byte) string { return fmt.Sprintf("mesh-host 1 %s\n", document.Sum(body)) }
+// text is read for whoever keeps parts of what was read.
+func (f *Folder) text(name string) (string, error) {
+	var b strings.Builder
+	err := f.load(name, &b)
+	return b.String(), err
+}
+
+// body is where a file's body is read to.
+type body interface {
+	io.Writer
+	Grow(n int)
+}
+
+func (f *Folder) load(name string, to body) error {
+	file, err := f.root.Open(name, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fault.New(fault.NotFound, "there is no %q", f.name+"/"+name)
+	}
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, f.cause(err), "read %q", f.name+"/"+name)
+	}
+	defer file.Close()
+	whole, err := verified(file, to)
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, f.cause(err), "read %q", f.name+"/"+name)
+	}
+	if !whole {
+		return f.damaged(name, errors.New("its digest is not that of its content"))
+	}
+	return nil
+}
+
+// verified reads a file's body, and reports whether it is the one that its first line names.
+func verified(file *os.File, to body) (bool, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	head := make([]byte, len(header(document.Sum(nil))))
+	n, err := io.ReadFull(file, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false, err
+	}
+	size := max(info.Size()-int64(n), 0)
+	to.Grow(int(size))
+	sum := sha256.New()
+	buffer := make([]byte, min(size+1, 32<<10))
+	if _, err := io.CopyBuffer(io.MultiWriter(sum, to), struct{ io.Reader }{file}, buffer); err != nil {
+		return false, err
+	}
+	return string(head[:n]) == header(document.FromHash(sum.Sum(nil))), nil
+}
+
+func header(body document.Digest) string { return "mesh-host 1 " + string(body) + "\n" }
 
 // damaged says what a file's loss means and what to do. The host does not go on
 // without it, for "nothing yet" would be a lie.

@@ -1,8 +1,8 @@
 package keep
 
 import (
+	"bytes"
 	"strconv"
-	"strings"
 	"time"
 
 	"noxmesh/document"
@@ -55,14 +55,14 @@ func (f *Folder) latest() (Standing, []byte, error) {
 	if err != nil {
 		return Standing{}, nil, err
 	}
-	first, rest, _ := strings.Cut(string(b), "\n")
-	w := words{rest: first + "\n"}
+	first, rest, _ := bytes.Cut(b, []byte("\n"))
+	w := words{rest: string(first) + "\n"}
 	committed := w.word()
 	s := Standing{Committed: committed == "committed", Sequence: w.number(10), Says: document.Digest(w.last())}
 	if w.bad || !s.Committed && committed != "untold" || s.Says != "" && !s.Says.Valid() {
 		return Standing{}, nil, f.damaged(latestFile, fault.New(fault.Invalid, "its first line is not that of a report"))
 	}
-	return s, []byte(rest), nil
+	return s, rest, nil
 }
 
 // SaveLatest makes it durable.
@@ -94,5 +94,5 @@ func (f *Folder) LastLook() time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	return info.Modified
+	return info.Modified()
 }

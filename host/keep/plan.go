@@ -1,7 +1,6 @@
 package keep
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,11 +30,11 @@ type Plan struct {
 // Plan is the plan on disk, or fault.NotFound where there is none that is whole:
 // it can be made again, and is not synced.
 func (f *Folder) Plan() (Plan, error) {
-	b, err := f.read(planFile)
+	text, err := f.text(planFile)
 	if err != nil {
 		return Plan{}, fault.Wrap(fault.NotFound, err, "read the plan")
 	}
-	p, err := decodePlan(b)
+	p, err := decodePlan(text)
 	if err != nil {
 		return Plan{}, fault.Wrap(fault.NotFound, err, "read the plan")
 	}
@@ -46,7 +45,7 @@ func (f *Folder) Plan() (Plan, error) {
 func (f *Folder) SavePlan(p Plan) error {
 	body := p.encode()
 	return effect.Do("keep.plan.save", func() error {
-		if err := disk.Lay(f.root, disk.Staged(planFile), []byte(header(body)), body); err != nil {
+		if err := disk.Lay(f.root, disk.Staged(planFile), []byte(header(document.Sum(body))), body); err != nil {
 			return err
 		}
 		return f.root.Rename(disk.Staged(planFile), planFile)
@@ -77,8 +76,11 @@ func (p Plan) encode() []byte {
 	return b
 }
 
-func decodePlan(b []byte) (Plan, error) {
-	first, rest, _ := strings.Cut(string(b), "\n")
+// decodePlan holds on to no more of the text than what says which resources
+// there are.
+func decodePlan(text string) (Plan, error) {
+	first, rest, _ := strings.Cut(text, "\n")
+	first = strings.Clone(first)
 	w := words{rest: first + "\n"}
 	p := Plan{Of: document.Digest(w.quoted()), Program: w.quoted(), Mesh: w.quoted(), Node: w.quoted()}
 	p.Tuple.Digest = document.Digest(w.quoted())
@@ -88,7 +90,7 @@ func decodePlan(b []byte) (Plan, error) {
 	if w.bad || err != nil || !p.Of.Valid() || !p.Tuple.Digest.Valid() {
 		return Plan{}, fault.New(fault.Invalid, "line 1: not the head of a plan")
 	}
-	n := bytes.Count(b, []byte("\n"))
+	n := strings.Count(rest, "\n")
 	p.Body.Modules = []declaration.Module{}
 	p.Body.Resources = slices.Grow([]declaration.Resource{}, n)
 	p.Digests = slices.Grow([]document.Digest{}, n)
@@ -104,19 +106,31 @@ func (p *Plan) line(line string) bool {
 	w := words{rest: line}
 	switch w.word() {
 	case "module":
-		m := declaration.Module{Module: w.quoted(), Content: document.Digest(w.last())}
+		m := declaration.Module{Module: strings.Clone(w.quoted()), Content: document.Digest(strings.Clone(w.last()))}
 		p.Body.Modules = append(p.Body.Modules, m)
 		return !w.bad
 	case "resource":
-		r := declaration.Resource{Type: declaration.Type(w.word())}
+		var before declaration.Resource
+		if n := len(p.Body.Resources); n > 0 {
+			before = p.Body.Resources[n-1]
+		}
+		r := declaration.Resource{Type: declaration.Type(like(string(before.Type), w.word()))}
 		digest := document.Digest(w.word())
 		r.Digest, r.Size = document.Digest(w.optional()), w.number(10)
-		r.ID, r.Path, r.Mode, r.Target = w.quoted(), w.quoted(), w.quoted(), w.quoted()
+		r.ID, r.Path, r.Mode, r.Target = w.quoted(), w.quoted(), like(before.Mode, w.quoted()), w.quoted()
 		for !w.bad && w.rest != "\n" {
-			r.After = append(r.After, w.quoted())
+			r.After = append(r.After, strings.Clone(w.quoted()))
 		}
 		p.Body.Resources, p.Digests = append(p.Body.Resources, r), append(p.Digests, digest)
 		return !w.bad
 	}
 	return false
+}
+
+// like is a text of its own, or that of the resource before where that is the same.
+func like(before, text string) string {
+	if text == before {
+		return before
+	}
+	return strings.Clone(text)
 }

@@ -50,7 +50,7 @@ func TestAPlanCarriesEveryField(t *testing.T) {
 	t.Parallel()
 	var p Plan
 	filled(t, reflect.ValueOf(&p).Elem())
-	got, err := decodePlan(p.encode())
+	got, err := decodePlan(string(p.encode()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package keep
 
 import (
-	"bytes"
 	"io/fs"
 	"maps"
 	"slices"
@@ -14,53 +13,84 @@ import (
 
 const recordFile = "record"
 
-// Kind is what one thing on the machine is.
-type Kind string
+// Kind is what one thing on the machine is. It is a number, as Origin and Phase
+// are, because a record holds each of them for every file.
+type Kind uint8
 
 // The kinds. The zero Kind is "nothing".
 const (
-	File      Kind = "file"
-	Directory Kind = "directory"
-	Link      Kind = "link"
+	File Kind = iota + 1
+	Directory
+	Link
 )
+
+// String is the kind's word, in a record and for people.
+func (k Kind) String() string { return wordOf(k, "", "file", "directory", "link") }
 
 // Thing is one path of the machine, as it should be.
 type Thing struct {
 	Path   string
-	Kind   Kind
-	Mode   fs.FileMode     // of a file or a directory
 	Digest document.Digest // of a file
 	Size   int64           // of a file
 	Target string          // of a link
+	Mode   fs.FileMode     // of a file or a directory
+	Kind   Kind
 }
 
 // Origin is whose a thing is.
-type Origin string
+type Origin uint8
 
 // The origins: what the host made it removes when it is no longer declared;
 // what it took over (it was there before) it releases, and never removes.
 const (
-	Made      Origin = "made"
-	TakenOver Origin = "taken-over"
+	Made Origin = iota + 1
+	TakenOver
 )
 
+// String is the origin's word, in a record and for people.
+func (o Origin) String() string { return wordOf(o, "", "made", "taken-over") }
+
 // Phase is how far the host is with a thing.
-type Phase string
+type Phase uint8
 
 // The phases. Making and Changing are written before the effect. A thing that is
 // being made and is not what was meant is somebody else's.
 const (
-	Done     Phase = "done"     // read back
-	Making   Phase = "making"   // the host had never made or changed anything here before
-	Changing Phase = "changing" // it was the host's already
+	Done     Phase = iota + 1 // read back
+	Making                    // the host had never made or changed anything here before
+	Changing                  // it was the host's already
 )
+
+// String is the phase's word, in a record and for people.
+func (p Phase) String() string { return wordOf(p, "", "done", "making", "changing") }
+
+// wordOf is the n-th of the words.
+func wordOf[N ~uint8](n N, words ...string) string {
+	if int(n) < len(words) {
+		return words[n]
+	}
+	return "unknown"
+}
+
+// named is which of these has this word; 0 where none has.
+func named[N interface {
+	~uint8
+	String() string
+}](word string, all ...N) N {
+	for _, n := range all {
+		if n.String() == word {
+			return n
+		}
+	}
+	return 0
+}
 
 // Entry is one line of the record.
 type Entry struct {
 	Thing  Thing
-	Was    Kind   // while changing: what it was before, where that is another kind
 	Real   string // where the path truly led, where links stood on the way; empty where none did
 	ID     string // of the resource; empty for a directory that was only made because something is in it
+	Was    Kind   // while changing: what it was before, where that is another kind
 	Origin Origin
 	Phase  Phase
 }
@@ -79,14 +109,14 @@ func NewRecord() Record {
 
 // Record is the record on disk, or an empty one where there has never been any.
 func (f *Folder) Record() (Record, error) {
-	b, err := f.read(recordFile)
+	text, err := f.text(recordFile)
 	if fault.KindOf(err) == fault.NotFound {
 		return NewRecord(), nil
 	}
 	if err != nil {
 		return Record{}, err
 	}
-	r, err := DecodeRecord(b)
+	r, err := DecodeRecord(text)
 	if err != nil {
 		return Record{}, f.damaged(recordFile, err)
 	}
@@ -114,7 +144,7 @@ func (r Record) Encode() []byte {
 
 func (e Entry) append(b []byte) []byte {
 	b = append(b, "thing "...)
-	for _, word := range []string{string(e.Origin), string(e.Phase), orDash(string(e.Was)), string(e.Thing.Kind)} {
+	for _, word := range []string{e.Origin.String(), e.Phase.String(), orDash(e.Was.String()), e.Thing.Kind.String()} {
 		b = append(append(b, word...), ' ')
 	}
 	b = append(strconv.AppendUint(b, uint64(e.Thing.Mode), 8), ' ')
@@ -134,11 +164,11 @@ func orDash(s string) string {
 }
 
 // DecodeRecord reads what Encode wrote, and nothing else.
-func DecodeRecord(b []byte) (Record, error) {
-	lines := bytes.Count(b, []byte("\n"))
-	r := Record{Entries: make(map[string]Entry, lines/2), Done: make(map[string]document.Digest, lines/2)}
+func DecodeRecord(text string) (Record, error) {
+	done := strings.Count(text, "\ndone ")
+	r := Record{Entries: make(map[string]Entry, strings.Count(text, "\nthing ")), Done: make(map[string]document.Digest, done+1)}
 	n := 0
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(text) {
 		n++
 		if err := r.line(line); err != nil {
 			return Record{}, fault.Add(err, "line %d", n)
@@ -184,13 +214,10 @@ func (e Entry) Place() string {
 func (e Entry) valid() bool {
 	t := e.Thing
 	return strings.HasPrefix(t.Path, "/") && (e.Real == "" || strings.HasPrefix(e.Real, "/")) && t.Mode <= fs.ModePerm && t.Size >= 0 &&
-		(e.Origin == Made || e.Origin == TakenOver) &&
-		(e.Phase == Done || e.Phase == Making || e.Phase == Changing) &&
-		t.Kind.valid() && (e.Was == "" || e.Was.valid()) &&
+		e.Origin != 0 && e.Phase != 0 &&
+		t.Kind != 0 &&
 		(t.Digest.Valid() == (t.Kind == File))
 }
-
-func (k Kind) valid() bool { return k == File || k == Directory || k == Link }
 
 // words reads a line from left to right; bad stays true after the first fault.
 type words struct {
@@ -272,9 +299,18 @@ func (w *words) number(base int) int64 {
 	return int64(n)
 }
 
+func (w *words) kind(word string) Kind {
+	k := named(word, File, Directory, Link)
+	w.bad = w.bad || k == 0
+	return k
+}
+
 func (w *words) entry() Entry {
-	e := Entry{Origin: Origin(w.word()), Phase: Phase(w.word()), Was: Kind(w.optional())}
-	e.Thing.Kind = Kind(w.word())
+	e := Entry{Origin: named(w.word(), Made, TakenOver), Phase: named(w.word(), Done, Changing, Making)}
+	if was := w.optional(); was != "" {
+		e.Was = w.kind(was)
+	}
+	e.Thing.Kind = w.kind(w.word())
 	e.Thing.Mode = fs.FileMode(w.number(8))
 	e.Thing.Digest = document.Digest(w.optional())
 	e.Thing.Size = w.number(10)

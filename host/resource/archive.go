@@ -21,13 +21,15 @@ type index struct {
 // beside the record, so that it is read back without asking anybody.
 func (p *pass) expand(ctx context.Context) {
 	var kept []document.Digest
-	for _, it := range p.items {
+	own, refs := make([]work, len(p.items)), make([]*work, len(p.items))
+	for i, it := range p.items {
 		t, err := thing(it.res)
 		if err != nil {
 			it.fail(err)
 			continue
 		}
-		it.works = []*work{{want: t}}
+		own[i].want, refs[i] = t, &own[i]
+		it.works = refs[i : i+1 : i+1]
 		it.known = it.res.Type != declaration.Archive
 		if !it.known {
 			kept = append(kept, it.res.Digest)
@@ -46,16 +48,17 @@ func (p *pass) unfold(ctx context.Context, it *item) error {
 	if err != nil {
 		return fault.Add(err, "read the index of %q", it.res.ID)
 	}
-	it.index = idx
-	for _, e := range idx.Entries {
-		t := keep.Thing{Path: path.Join(it.res.Path, e.Path), Kind: keep.Kind(e.Kind)}
+	it.pack = &pack{index: idx}
+	for i := range idx.Entries {
+		e := &idx.Entries[i]
+		t := keep.Thing{Path: path.Join(it.res.Path, e.Path)}
 		switch e.Kind {
 		case archive.File:
-			t.Digest, t.Size, t.Mode = e.Digest, e.Size, e.Mode()
+			t.Kind, t.Digest, t.Size, t.Mode = keep.File, e.Digest, e.Size, e.Mode()
 		case archive.Directory:
-			t.Mode = e.Mode()
+			t.Kind, t.Mode = keep.Directory, e.Mode()
 		case archive.Link:
-			t.Target = e.Target
+			t.Kind, t.Target = keep.Link, e.Target
 		}
 		if why := declaration.ReservedPath(t.Path); why != "" {
 			return fault.New(fault.Denied, "its entry %q is %s", e.Path, why)
@@ -160,7 +163,7 @@ func (p *pass) openBlob(ctx context.Context, it *item) error {
 	if err != nil {
 		return err
 	}
-	it.blob, err = archive.Open(ctx, it.index, frames)
+	it.pack.blob, err = archive.Open(ctx, it.pack.index, frames)
 	return err
 }
 
@@ -184,13 +187,13 @@ func (p *pass) stageArchive(ctx context.Context, it *item) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	if it.blob == nil { // all was there when it was looked at
+	if it.pack.blob == nil { // all was there when it was looked at
 		if err := p.openBlob(ctx, it); err != nil {
 			return err
 		}
 	}
 	want := func(e archive.Entry) bool { return wanted[e.Path] != nil }
-	return it.blob.Extract(ctx, want, func(e archive.Entry, body io.Reader) error {
+	return it.pack.blob.Extract(ctx, want, func(e archive.Entry, body io.Reader) error {
 		if err := p.stageEntry(wanted[e.Path], body); err != nil {
 			return fault.Add(err, "entry %q", e.Path)
 		}

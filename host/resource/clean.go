@@ -19,7 +19,7 @@ type cleaning struct {
 	*pass
 	needed  map[string]bool // directories that something wanted, or not yet removed, lies in
 	byID    map[string]*item
-	shut    map[string]*item // by the path of a declared file or link
+	shut    map[string]*item // by the path of a declared file or link; nil until one is asked for
 	gone    []string         // paths to read back as absent
 	reports map[string]*report.Resource
 	devices map[uint64]string
@@ -30,15 +30,12 @@ type cleaning struct {
 // that is not right yet stays until it is.
 func (p *pass) clean() {
 	c := cleaning{
-		pass: p, needed: map[string]bool{}, byID: map[string]*item{}, shut: map[string]*item{},
+		pass: p, needed: map[string]bool{}, byID: make(map[string]*item, len(p.items)),
 		reports: map[string]*report.Resource{}, devices: map[uint64]string{},
 	}
 	for _, it := range p.items {
 		c.byID[it.res.ID] = it
 		for _, w := range it.works {
-			if w.want.Kind != keep.Directory {
-				c.shut[w.want.Path] = it
-			}
 			c.need(w.want.Path)
 			c.need(w.real)
 			if e, had := p.record.Entries[w.want.Path]; had {
@@ -74,12 +71,27 @@ func (c *cleaning) innermost() []keep.Entry {
 // under reports whether p lay in a directory that a file or a link has come in
 // the place of: then it is gone.
 func (c *cleaning) under(p string) bool {
+	if c.shut == nil {
+		c.shut = c.shutting()
+	}
 	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
 		if it, ok := c.shut[dir]; ok {
 			return it.right()
 		}
 	}
 	return false
+}
+
+func (c *cleaning) shutting() map[string]*item {
+	shut := map[string]*item{}
+	for _, it := range c.items {
+		for _, w := range it.works {
+			if w.want.Kind != keep.Directory {
+				shut[w.want.Path] = it
+			}
+		}
+	}
+	return shut
 }
 
 func (c *cleaning) need(p string) {
@@ -210,7 +222,7 @@ func (c *cleaning) takeAway(e keep.Entry) (string, error) {
 	}
 	where := c.real[pl.real()]
 	switch {
-	case f.kind == "":
+	case f.kind == 0:
 		return "", nil
 	case pl.real() != e.Place():
 		return e.Place() + " leads to " + pl.real() + ", which the host did not make, and that stays", nil
@@ -246,7 +258,7 @@ func (c *cleaning) seal() {
 		e := c.record.Entries[p]
 		links = links || e.Thing.Kind == keep.Link
 		f, pl, err := look(c.sys, placed(e), &c.eyes[0])
-		if err == nil && f.kind != "" && c.real[pl.real()] == "" {
+		if err == nil && f.kind != 0 && c.real[pl.real()] == "" {
 			err = fault.New(fault.Conflict, "it is there again")
 		}
 		if err != nil {
@@ -345,53 +357,4 @@ func (c *cleaning) cannot(e keep.Entry, err error) {
 	c.say(e.ID, "")
 	r := c.reports[e.ID]
 	r.State, r.Error = report.StateFailed, why.Error()
-}
-
-// clearWay removes, before anything is looked at, what the host made and what now
-// stands in the way: a file or a link where a directory is needed, through
-// which a declared path would lead somewhere else.
-func (p *pass) clearWay() {
-	needed := map[string]bool{}
-	p.wanted = map[string]bool{}
-	for _, it := range p.items {
-		for _, w := range it.works {
-			p.wanted[w.want.Path] = true
-			for dir := path.Dir(w.want.Path); dir != "/" && !needed[dir]; dir = path.Dir(dir) {
-				needed[dir] = true
-			}
-		}
-	}
-	for _, e := range p.record.Entries {
-		t := e.Thing
-		if t.Kind != keep.Directory && e.Origin == keep.Made && needed[t.Path] && !p.wanted[t.Path] {
-			p.takeOut(e)
-		}
-	}
-}
-
-// empty removes what the host made below a directory that is to become something else.
-func (p *pass) empty(dir string) {
-	var all []keep.Entry
-	for _, e := range p.record.Entries {
-		if strings.HasPrefix(e.Place(), dir+"/") && e.Origin == keep.Made && !p.wanted[e.Thing.Path] {
-			all = append(all, e)
-		}
-	}
-	slices.SortFunc(all, func(a, b keep.Entry) int { return strings.Compare(b.Place(), a.Place()) })
-	for _, e := range all {
-		p.takeOut(e)
-	}
-}
-
-// takeOut removes one thing early. It stays in the record until it has been
-// read back as gone; where it cannot be removed, what needs its place says so.
-func (p *pass) takeOut(e keep.Entry) {
-	f, pl, err := look(p.sys, placed(e), &p.eyes[0])
-	if err != nil || pl.dir == nil || pl.real() != e.Place() || f.kind != e.Thing.Kind ||
-		e.Phase == keep.Making && !f.body || p.real[pl.real()] != "" {
-		return
-	}
-	p.wrote = true
-	_ = remove(pl, f.kind)
-	p.sys.Forget() // handles may have been reached through it
 }

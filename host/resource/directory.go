@@ -23,7 +23,7 @@ func makeDirectory(pl place, f found, want keep.Thing) error {
 	if f.kind == keep.Directory {
 		return chmod(pl, f, want)
 	}
-	if f.kind != "" {
+	if f.kind != 0 {
 		if err := effect.Do("resource.directory.clear", func() error { return pl.dir.Remove(pl.name) }); err != nil {
 			return err
 		}

@@ -149,6 +149,34 @@ func (e *Engine) Know(resources []declaration.Resource, digests []document.Diges
 	}
 }
 
+// Share makes resources hold the very texts that the record holds, where they say
+// the same: then neither keeps alive what it was read from.
+func (e *Engine) Share(resources []declaration.Resource, digests []document.Digest) {
+	for i := range resources {
+		r := &resources[i]
+		if done := e.record.Done[r.ID]; i < len(digests) && done == digests[i] {
+			digests[i] = done
+		}
+		entry, ok := e.record.Entries[r.Path]
+		if !ok {
+			continue
+		}
+		r.Path, r.ID, r.Target = entry.Thing.Path, shared(r.ID, entry.ID), shared(r.Target, entry.Thing.Target)
+		r.Digest = shared(r.Digest, entry.Thing.Digest)
+	}
+}
+
+// shared is theirs where it says what own says; otherwise nothing is held by own but itself.
+func shared[T ~string](own, theirs T) T {
+	if own == theirs {
+		return theirs
+	}
+	return T(strings.Clone(string(own)))
+}
+
+// Size is how many resources and things the engine holds on to.
+func (e *Engine) Size() int { return len(e.known) + len(e.record.Entries) }
+
 // Digests is the digests of the resources that were applied last.
 func (e *Engine) Digests(resources []declaration.Resource) []document.Digest {
 	if !e.knows(resources) {
@@ -223,6 +251,7 @@ func (p *pass) note() error {
 func (p *pass) result() Result {
 	r := Result{Outcome: report.OutcomeApplied, Right: true, Wrote: p.wrote, Resources: make([]report.Resource, 0, len(p.items)+len(p.left))}
 	for _, it := range p.items {
+		it.works = nil // what it consists of is judged: there is room for the answer
 		r.Right = r.Right && it.right()
 		if it.state == report.StateFailed || it.state == report.StateBlocked {
 			r.Outcome = report.OutcomeFailed

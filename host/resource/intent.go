@@ -57,7 +57,7 @@ func (p *pass) mean(it *item, w *work) error {
 	}
 	e, had := p.entry(w.want.Path, real)
 	switch {
-	case !had && w.found.kind == "":
+	case !had && w.found.kind == 0:
 		e.Origin, e.Phase = keep.Made, keep.Making
 	case !had:
 		e.Origin, e.Phase = keep.TakenOver, keep.Making
@@ -173,7 +173,7 @@ func (p *pass) realOf(at string) (string, error) {
 
 // foreign reports whether what is there is not what a killed host was making.
 func (p *pass) foreign(e keep.Entry, w *work) bool {
-	if w.found.kind == "" || e.Origin == keep.TakenOver {
+	if w.found.kind == 0 || e.Origin == keep.TakenOver {
 		return false
 	}
 	if e.Thing == w.want {
@@ -191,7 +191,7 @@ func (p *pass) replaceable(w *work, ours bool) error {
 	switch {
 	case f.kind == other:
 		return fault.New(fault.Conflict, "a %s is there", called(f.kind)).With("move it away")
-	case want.Kind == keep.Directory && f.kind != "" && f.kind != want.Kind && !ours:
+	case want.Kind == keep.Directory && f.kind != 0 && f.kind != want.Kind && !ours:
 		return fault.New(fault.Conflict, "a %s is there that the host did not make", called(f.kind)).With("move it away")
 	}
 	return nil
@@ -266,7 +266,7 @@ func (p *pass) makeDirectory(w *work) error {
 		}
 	}
 	p.wrote, w.wrote, p.paved = true, true, true
-	if w.found.kind != "" && w.found.kind != keep.Directory {
+	if w.found.kind != 0 && w.found.kind != keep.Directory {
 		defer p.sys.Forget() // handles may have been reached through what stood there
 	}
 	return makeDirectory(pl, w.found, w.want)

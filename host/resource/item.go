@@ -16,27 +16,32 @@ import (
 
 // item is one declared resource on its way through a pass.
 type item struct {
-	res    declaration.Resource
+	res    *declaration.Resource
 	digest document.Digest
 	level  int
 	needs  []int // items that must be right first
 	works  []*work
-	known  bool // works are all that it consists of
 	state  report.State
 	err    error
 	at     string   // where err was met; empty: its own path
 	says   []string // what was found that differed
+	pack   *pack    // of an archive
+	known  bool     // works are all that it consists of
 	fixed  bool
-	index  archive.Index
-	blob   *archive.Blob // whose content is needed
+}
+
+// pack is an archive on its way through a pass.
+type pack struct {
+	index archive.Index
+	blob  *archive.Blob // whose content is needed; nil until it is opened
 }
 
 // work is one thing of an item.
 type work struct {
 	want   keep.Thing
 	found  found
-	real   string        // where its path truly leads, where that is another
-	entry  archive.Entry // of an archive's
+	real   string         // where its path truly leads, where that is another
+	entry  *archive.Entry // of an archive's
 	staged bool
 	placed bool // it was staged, put on the disk, and has its name
 	wrote  bool
@@ -69,7 +74,7 @@ func (it *item) broken(doing, p string, err error) {
 }
 
 // things is what a resource other than an archive consists of.
-func thing(r declaration.Resource) (keep.Thing, error) {
+func thing(r *declaration.Resource) (keep.Thing, error) {
 	t := keep.Thing{Path: r.Path}
 	var err error
 	switch r.Type {
@@ -106,8 +111,11 @@ func newItems(body declaration.Body) []*item {
 	items := make([]*item, len(body.Resources))
 	ids := make(map[string]int, len(items))
 	paths := make(map[string]int, len(items))
-	for i, r := range body.Resources {
-		items[i] = &item{res: r, level: -1}
+	all := make([]item, len(items))
+	for i := range body.Resources {
+		r := &body.Resources[i]
+		all[i] = item{res: r, level: -1}
+		items[i] = &all[i]
 		ids[r.ID] = i
 		if r.Type != declaration.File {
 			paths[r.Path] = i

@@ -5,11 +5,12 @@ import (
 	"noxmesh/internal/effect"
 )
 
-func lookLink(f *found, pl place, want keep.Thing) error {
-	target, err := pl.dir.Readlink(pl.name)
+func lookLink(f *found, pl place, want keep.Thing, e *eye) error {
+	target, err := pl.dir.ReadlinkWith(e.buffer, pl.name)
 	if err != nil {
 		return err
 	}
+	f.kind = keep.Link
 	f.body = target == want.Target
 	f.same = f.body
 	if !f.same {

@@ -495,7 +495,7 @@ func TestWhatAKilledHostWasMakingIsKnown(t *testing.T) {
 	h := m.depot.file("a/h", "/h", "v1")
 	record := keep.NewRecord()
 	for _, r := range []declaration.Resource{f, g, h} {
-		want, err := thing(r)
+		want, err := thing(&r)
 		must(t, err)
 		record.Entries[r.Path] = keep.Entry{Thing: want, ID: r.ID, Origin: keep.Made, Phase: keep.Making}
 	}

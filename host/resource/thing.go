@@ -16,15 +16,15 @@ import (
 )
 
 // other is the kind of what no resource makes: a device, a socket, a FIFO.
-const other keep.Kind = "other"
+const other keep.Kind = 1 << 7
 
 // found is what is at a path.
 type found struct {
-	kind keep.Kind // empty for nothing
 	info system.Info
-	same bool   // as it should be
-	body bool   // of the right kind, with the right bytes: at most the mode differs
-	says string // what is there, where it differs
+	says string    // what is there, where it differs
+	kind keep.Kind // 0 for nothing
+	same bool      // as it should be
+	body bool      // of the right kind, with the right bytes: at most the mode differs
 }
 
 // place is where a path is: its directory, and its name in it.
@@ -111,6 +111,11 @@ func look(sys *system.Root, want keep.Thing, e *eye) (found, place, error) {
 
 // lookAt reads what is at a place.
 func lookAt(pl place, want keep.Thing, e *eye) (found, error) {
+	if want.Kind == keep.Link {
+		if f := (found{}); lookLink(&f, pl, want, e) == nil { // what is no link cannot be read as one
+			return f, nil
+		}
+	}
 	info, err := pl.dir.Lstat(pl.name)
 	if system.Absent(err) {
 		return found{says: nothing}, nil
@@ -129,7 +134,7 @@ func lookAt(pl place, want keep.Thing, e *eye) (found, error) {
 	case keep.Directory:
 		lookDirectory(&f, want)
 	case keep.Link:
-		err = lookLink(&f, pl, want)
+		err = lookLink(&f, pl, want, e)
 	}
 	return f, err
 }
@@ -150,7 +155,7 @@ func called(k keep.Kind) string {
 	if k == other {
 		return "device, socket or FIFO"
 	}
-	return string(k)
+	return k.String()
 }
 
 // sameMode compares all twelve bits: no mode that is declared has a setuid bit.

@@ -56,7 +56,7 @@ func elsewhere(p, real string) string {
 
 // name is which thing of an item is meant; there is nothing to say of its only one.
 func name(w *work) string {
-	if w.entry.Path == "" {
+	if w.entry == nil {
 		return ""
 	}
 	return w.entry.Path + ": "
@@ -115,7 +115,7 @@ func (p *pass) settleThing(it *item, w *work) {
 		real = w.real
 	}
 	e, had := p.entry(w.want.Path, real)
-	if had && e.Phase == keep.Done && e.Thing == w.want && e.ID == it.res.ID && e.Was == "" && e.Real == w.real {
+	if had && e.Phase == keep.Done && e.Thing == w.want && e.ID == it.res.ID && e.Was == 0 && e.Real == w.real {
 		return
 	}
 	if !had {
@@ -126,7 +126,7 @@ func (p *pass) settleThing(it *item, w *work) {
 			_ = unstage(pl) // what a killed host left beside; the next change does it again
 		}
 	}
-	e.Thing, e.ID, e.Phase, e.Was, e.Real = w.want, it.res.ID, keep.Done, "", w.real
+	e.Thing, e.ID, e.Phase, e.Was, e.Real = w.want, it.res.ID, keep.Done, 0, w.real
 	p.record.Entries[w.want.Path] = e
 	if p.lightly[w.want.Path] {
 		delete(p.lightly, w.want.Path) // as the record on the disk has it

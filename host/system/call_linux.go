@@ -10,18 +10,21 @@ import (
 
 // Info is what is at a name, as far as it decides anything. The zero Info is of nothing.
 type Info struct {
-	Mode     fs.FileMode
-	Size     int64
-	Modified time.Time
+	Mode fs.FileMode
+	Size int64
 
+	modified      int64 // nanoseconds since 1970
 	device, inode uint64
 }
+
+// Modified is when what it is of was last changed.
+func (i Info) Modified() time.Time { return time.Unix(0, i.modified) }
 
 // Same reports whether both are of one and the same thing.
 func (i Info) Same(j Info) bool { return i.inode == j.inode && i.device == j.device && i.inode != 0 }
 
 func infoOf(s *unix.Stat_t) Info {
-	i := Info{Mode: fs.FileMode(s.Mode & 0o777), Size: s.Size, Modified: time.Unix(s.Mtim.Unix()), device: s.Dev, inode: s.Ino}
+	i := Info{Mode: fs.FileMode(s.Mode & 0o777), Size: s.Size, modified: s.Mtim.Nano(), device: s.Dev, inode: s.Ino}
 	switch s.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 	case unix.S_IFDIR:

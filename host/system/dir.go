@@ -94,15 +94,30 @@ func (d *Dir) Readlink(name string) (string, error) {
 		return "", err
 	}
 	for size := 256; ; size *= 4 {
-		b := make([]byte, size)
-		n, err := readlink(d.fd, name, b)
-		if err != nil {
-			return "", d.failed("readlink", name, err)
-		}
-		if n < size {
-			return string(b[:n]), nil
+		if target, whole, err := d.readlink(make([]byte, size), name); err != nil || whole {
+			return target, err
 		}
 	}
+}
+
+// ReadlinkWith is Readlink in a buffer of the caller's, which must be larger than any target.
+func (d *Dir) ReadlinkWith(b []byte, name string) (string, error) {
+	if err := d.single("readlink", name); err != nil {
+		return "", err
+	}
+	target, whole, err := d.readlink(b, name)
+	if err == nil && !whole {
+		err = d.failed("readlink", name, syscall.ENAMETOOLONG)
+	}
+	return target, err
+}
+
+func (d *Dir) readlink(b []byte, name string) (target string, whole bool, err error) {
+	n, err := readlink(d.fd, name, b)
+	if err != nil {
+		return "", false, d.failed("readlink", name, err)
+	}
+	return string(b[:n]), n < len(b), nil
 }
 
 // Open opens a file, with the flags of os.OpenFile. What it makes only its owner may use.

@@ -1,0 +1,58 @@
+package resource
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"noxmesh/host/keep"
+)
+
+// clearWay removes, before anything is looked at, what the host made and what now
+// stands in the way: a file or a link where a directory is needed, through
+// which a declared path would lead somewhere else.
+func (p *pass) clearWay() {
+	needed := map[string]bool{}
+	p.wanted = map[string]bool{}
+	for _, it := range p.items {
+		for _, w := range it.works {
+			p.wanted[w.want.Path] = true
+			for dir := path.Dir(w.want.Path); dir != "/" && !needed[dir]; dir = path.Dir(dir) {
+				needed[dir] = true
+			}
+		}
+	}
+	for _, e := range p.record.Entries {
+		t := e.Thing
+		if t.Kind != keep.Directory && e.Origin == keep.Made && needed[t.Path] && !p.wanted[t.Path] {
+			p.takeOut(e)
+		}
+	}
+}
+
+// empty removes what the host made below a directory that is to become something else.
+func (p *pass) empty(dir string) {
+	var all []keep.Entry
+	for _, e := range p.record.Entries {
+		if strings.HasPrefix(e.Place(), dir+"/") && e.Origin == keep.Made && !p.wanted[e.Thing.Path] {
+			all = append(all, e)
+		}
+	}
+	slices.SortFunc(all, func(a, b keep.Entry) int { return strings.Compare(b.Place(), a.Place()) })
+	for _, e := range all {
+		p.takeOut(e)
+	}
+}
+
+// takeOut removes one thing early. It stays in the record until it has been
+// read back as gone; where it cannot be removed, what needs its place says so.
+func (p *pass) takeOut(e keep.Entry) {
+	f, pl, err := look(p.sys, placed(e), &p.eyes[0])
+	if err != nil || pl.dir == nil || pl.real() != e.Place() || f.kind != e.Thing.Kind ||
+		e.Phase == keep.Making && !f.body || p.real[pl.real()] != "" {
+		return
+	}
+	p.wrote = true
+	_ = remove(pl, f.kind)
+	p.sys.Forget() // handles may have been reached through it
+}
