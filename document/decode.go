@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"noxmesh/internal/fault"
 )
@@ -55,6 +56,16 @@ func Read[T any](name string, data []byte, limits Limits) (T, *Reading) {
 	}
 	r.sound = true
 	return v, r
+}
+
+// Part is what a document that this program wrote says under the keys of T. All
+// else in it is passed over, and none of it is checked but its form.
+func Part[T any](data []byte) (T, error) {
+	var v T
+	if err := json.Unmarshal(data, &v, jsontext.AllowDuplicateNames(true)); err != nil {
+		return v, fault.Wrap(fault.Invalid, err, "read a part of a document")
+	}
+	return v, nil
 }
 
 func (p Problem) on(data []byte, at int) Problem {

@@ -101,3 +101,17 @@ func FromJSON[T any](what, text string) (T, error) {
 	}
 	return v, nil
 }
+
+// PartOf is what the text that JSON made says under the keys of T: nothing else in
+// it is looked at. "" is the zero T.
+func PartOf[T any](what, text string) (T, error) {
+	if text == "" {
+		var none T
+		return none, nil
+	}
+	v, err := document.Part[T]([]byte(text))
+	if err != nil {
+		return v, fault.Wrap(fault.Broken, err, "read the record: %s", what)
+	}
+	return v, nil
+}

@@ -16,10 +16,11 @@ import (
 // last; an older one changes nothing. With it go the trouble of the node and
 // when each content was first applied. Facts that it does not repeat are kept.
 func SaveReport(tx *db.Tx, r report.Report, envelope []byte, at time.Time) (bool, error) {
-	if err := mustExist(tx, r.Node); err != nil {
-		return false, err
+	was, found, err := db.One(tx, scanReport, `SELECT COALESCE(r.sequence, 0), COALESCE(r.report, ''), COALESCE(r.trouble, '')
+		FROM node n LEFT JOIN node_report r ON r.node = n.id WHERE n.id = $1 AND n.removed_at = 0`, r.Node)
+	if err == nil && !found {
+		err = missing(tx, r.Node)
 	}
-	was, _, err := db.One(tx, scanReport, `SELECT sequence, report, trouble FROM node_report WHERE node = $1`, r.Node)
 	if err != nil {
 		return false, err
 	}
@@ -27,7 +28,9 @@ func SaveReport(tx *db.Tx, r report.Report, envelope []byte, at time.Time) (bool
 		return false, nil
 	}
 	if r.Facts == nil {
-		r.Facts = was.report.Facts
+		if r.Facts, err = factsIn(was.report); err != nil {
+			return false, err
+		}
 	}
 	text, err := db.JSON(r)
 	if err != nil {
@@ -50,16 +53,21 @@ func SaveReport(tx *db.Tx, r report.Report, envelope []byte, at time.Time) (bool
 
 type storedReport struct {
 	sequence int64
-	report   report.Report
+	report   string
 	trouble  trouble.Trouble
 }
 
+// factsIn is the facts in a report of the record, of which nothing else is looked at.
+func factsIn(text string) (*report.Facts, error) {
+	said, err := db.PartOf[struct {
+		Facts *report.Facts `json:"facts"`
+	}]("the last report", text)
+	return said.Facts, err
+}
+
 func scanReport(r db.Row) (s storedReport, err error) {
-	var said, troubled string
-	if err = r.Scan(&s.sequence, &said, &troubled); err != nil {
-		return s, err
-	}
-	if s.report, err = db.FromJSON[report.Report]("the last report", said); err != nil {
+	var troubled string
+	if err = r.Scan(&s.sequence, &s.report, &troubled); err != nil {
 		return s, err
 	}
 	s.trouble, err = db.FromJSON[trouble.Trouble]("the trouble of the last report", troubled)
