@@ -206,11 +206,11 @@ func (w *workedOut) of(n inventory.Node) document.Digest {
 
 // facts is what is known of one module.
 func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
-	is := v.modules[m.Name]
+	is, nodes := v.modules[m.Name], v.nodesOf(m.Name)
 	f := delivery.Facts{
 		Module: m.Name, AddedAt: m.AddedAt, Policy: delivery.Policy(m.Policy), Source: is.source, Builds: is.builds,
-		Asked: is.asked, Nodes: v.nodesOf(m.Name), Writes: is.writes, Platform: v.platform,
-		Declared: map[string]document.Digest{}, Names: v.called, In: v.wanted(is.source), Inputs: v.inputsOf(m.Name),
+		Asked: is.asked, Nodes: nodes, Writes: is.writes, Platform: v.platform,
+		Declared: make(map[string]document.Digest, len(nodes)), Names: v.called, In: v.wanted(is.source), Inputs: v.inputsOf(m.Name),
 	}
 	for _, node := range f.Nodes { // what is declared where it does not belong is in no declaration
 		if b, ok := v.nodes[node].declared[m.Name]; ok {

@@ -86,6 +86,7 @@ func (m *Module) count(f ModuleFacts, line *artifact.Build) {
 		builds[b.ID] = &f.Delivery.Builds[i]
 	}
 	older := map[document.Digest]int{}
+	m.Nodes = make([]On, 0, len(f.Delivery.Nodes))
 	for _, id := range nodesOf(f) {
 		m.Assigned++
 		n := f.Nodes[id]
