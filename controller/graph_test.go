@@ -131,8 +131,10 @@ func TestOwnersOfWhatIsNotCommitted(t *testing.T) {
 	r.add("part", api.ModuleAddIn{Repository: r.address("core"), Folder: "part"})
 	r.step("part")
 	asks := []api.Ask{
-		{Language: "go", Name: "example.org/core/sub", File: "x.go", Line: 3}, {Language: "go", Name: "example.org/twice", File: "x.go", Line: 4},
-		{Language: "go", Name: "example.net/nobody", File: "x.go", Line: 5}, {Language: "javascript", Path: "lib", File: "x.js", Line: 1, Test: true},
+		{Language: "go", Name: "example.org/core/sub", File: "x.go", Line: 3},
+		{Language: "go", Name: "example.org/twice", File: "x.go", Line: 4},
+		{Language: "go", Name: "example.net/nobody", File: "x.go", Line: 5},
+		{Language: "javascript", Path: "lib", File: "x.js", Line: 1, Test: true},
 	}
 	for module, want := range map[string][]string{"fresh": {"core go example.org/core/sub x.go:3"}, "part": {"core go example.org/core/sub x.go:3", "core javascript lib x.js:1"}} {
 		out, err := r.answerOwners(t.Context(), api.Who{}, api.OwnersIn{Module: module, Owns: []api.Ask{{Language: "go", Name: "example.org/fresh"}}, Asks: asks})

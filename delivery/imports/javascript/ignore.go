@@ -49,16 +49,12 @@ func (i ignored) fits(pieces []string, folder bool) bool {
 // the root says nothing where files does.
 func (s *shipment) leaves(file string) bool {
 	pieces := strings.Split(strings.ToLower(file), "/")
+	folders := strings.Split(file, "/")
 	for n := 1; n <= len(pieces); n++ {
 		out := false
 		for from := range n {
-			if from == 0 && s.limited {
-				continue
-			}
-			for _, line := range s.ignores[path.Join(strings.Split(file, "/")[:from]...)] {
-				if line.not == out && line.fits(pieces[from:n], n < len(pieces)) {
-					out = !line.not
-				}
+			if from > 0 || !s.limited {
+				out = decided(out, s.ignores[path.Join(folders[:from]...)], pieces[from:n], n < len(pieces))
 			}
 		}
 		if out {
@@ -66,6 +62,16 @@ func (s *shipment) leaves(file string) bool {
 		}
 	}
 	return false
+}
+
+// decided is whether a path is left out behind these lines, where it was before them.
+func decided(out bool, lines []ignored, pieces []string, folder bool) bool {
+	for _, line := range lines {
+		if line.not == out && line.fits(pieces, folder) {
+			out = !line.not
+		}
+	}
+	return out
 }
 
 // never reports whether npm ships no file with that name, whatever anybody says of it.

@@ -100,11 +100,7 @@ func (s *settings) hatch(build *value) {
 	sources := either(wheel, build, "sources")
 	only := either(wheel, build, "only-include").strings()
 	if only == nil {
-		for _, at := range either(wheel, build, "include").strings() { // patterns, as in a .gitignore
-			if at, _, _ = strings.Cut(at, "*"); strings.Trim(at, "/") != "" && !strings.HasPrefix(at, "!") {
-				only = append(only, at)
-			}
-		}
+		only = plainOf(either(wheel, build, "include").strings())
 	}
 	for _, at := range only {
 		if rest, as, is := renamed(at, sources); is {
@@ -113,6 +109,16 @@ func (s *settings) hatch(build *value) {
 			s.under(at, sources.strings())
 		}
 	}
+}
+
+// plainOf is what stands in patterns, as in a .gitignore, before the first * of each.
+func plainOf(patterns []string) (plain []string) {
+	for _, at := range patterns {
+		if at, _, _ = strings.Cut(at, "*"); strings.Trim(at, "/") != "" && !strings.HasPrefix(at, "!") {
+			plain = append(plain, at)
+		}
+	}
+	return plain
 }
 
 // either is what a target says of a key, or else what is said of all of them.
