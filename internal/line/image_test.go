@@ -1,0 +1,82 @@
+package line
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"noxmesh/api"
+	"noxmesh/builder"
+	"noxmesh/internal/oci/imagetest"
+	"noxmesh/status"
+)
+
+func baseImage(t *testing.T, which string) imagetest.Image {
+	return imagetest.Image{Platform: builder.Platform, Layers: []imagetest.Layer{imagetest.Shell(t), {{Name: "etc/which", Text: which + "\n"}}}}
+}
+
+// A module is built in the image that it names. When the name means another one it
+// is built again in that, and that goes out; the same image pushed again, and a
+// registry that is away, move nothing.
+func TestAModuleIsBuiltInTheImageThatItNames(t *testing.T) {
+	t.Parallel()
+	images := imagetest.Serve(t)
+	images.Push("site/base", "1", baseImage(t, "first"))
+	m := start(t, options{hosts: 1, builders: 1})
+	m.needsSandbox()
+	name := images.Reference("site/base", "1")
+	site := m.module("site", files{
+		"module.json": `{"module": "site", "resources": [{"id": "pages", "type": "archive", "artifact": "pages", "path": "/opt/pages"}],
+			"build": {"in": "` + name + `", "run": [["/bin/sh", "-c", "read x </etc/which; echo $x >pages/says"]], "artifacts": {"pages": {"type": "archive", "path": "pages"}}}}`,
+		"pages/says": "nothing\n",
+	})
+	m.assign("site", "node1")
+	m.auto("site")
+	says := func(want string) func(status.Status) string {
+		return func(s status.Status) string {
+			if why := isOut("site", site, 1)(s); why != "" {
+				return why
+			}
+			if got := strings.TrimSpace(m.read("node1", "opt/pages/says")); got != want {
+				return line(s, "site") + ": it says " + got
+			}
+			return ""
+		}
+	}
+	m.until("it is out, built in the first image", says("first"))
+	builds := func() []api.BuildOut { return do(m, api.Builds(), api.BuildsIn{Module: "site"}).Builds }
+	look := func() { do(m, api.ModuleLook(), api.LookIn{Module: "site"}) }
+	was := builds()
+
+	images.Answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	look()
+	s := m.until("its registry is said to be away", func(s status.Status) string {
+		if e := moduleOf(s, "site").Environment; e == nil || !strings.Contains(e.Why, "answered 500") {
+			return line(s, "site")
+		}
+		return ""
+	})
+	if e := moduleOf(s, "site").Environment; e.Moved() || e.Digest != was[0].Environment || len(builds()) != len(was) {
+		t.Errorf("a registry that is away moved something: %+v, %+v", e, builds())
+	}
+
+	images.Answer(nil)
+	images.Push("site/base", "1", baseImage(t, "first"))
+	look()
+	m.until("its registry is back", func(s status.Status) string {
+		if e := moduleOf(s, "site").Environment; e.Why != "" {
+			return e.Why
+		}
+		return ""
+	})
+	if now := builds(); len(now) != len(was) {
+		t.Errorf("the same image pushed again built it again: %+v", now)
+	}
+
+	second := images.Push("site/base", "1", baseImage(t, "second"))[0]
+	look()
+	m.until("it is out, built in the second image", says("second"))
+	if all := builds(); len(all) != len(was)+1 || all[0].Environment != string(second) || all[1].Environment != was[0].Environment {
+		t.Errorf("%+v", all)
+	}
+}
