@@ -224,7 +224,7 @@ func TestTryFindsWhatStandsAgainstAWrite(t *testing.T) {
 	if err := reg.Try(); err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "make room there") {
 		t.Errorf("nothing has changed, and it says %v", err)
 	}
-	srv.Close() // the request has ended, and holds no file open
+	srv.Close()                                                        // the request has ended, and holds no file open
 	if err := os.RemoveAll(filepath.Join(dir, "docker")); err != nil { // with what was under way
 		t.Fatal(err)
 	}
