@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"maps"
+
 	"noxmesh/delivery"
 	"noxmesh/delivery/imports"
 	deliverystore "noxmesh/delivery/store"
@@ -20,6 +22,11 @@ func (v *view) load(tx *db.Tx) error {
 	if err := v.loadInventory(tx); err != nil {
 		return err
 	}
+	images, err := deliverystore.Images(tx)
+	if err != nil {
+		return err
+	}
+	maps.Copy(v.images, images)
 	troubles, err := troublestore.All(tx)
 	for _, t := range troubles {
 		v.setTrouble(t.Key, t, true)
@@ -63,13 +70,6 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 	writes, err := deliverystore.AllDeclareWrites(tx)
 	if err != nil {
 		return err
-	}
-	images, err := deliverystore.Images(tx)
-	if err != nil {
-		return err
-	}
-	for key, i := range images {
-		v.images[key] = i
 	}
 	for _, m := range modules {
 		v.setModule(m.Name, m, true)

@@ -173,7 +173,7 @@ func count(root string) (n int64, err error) {
 // pull brings a layer to the disk, and goes on where an earlier try ended.
 func (s *Store) pull(ctx context.Context, of image.Reference, l remote.Layer) error {
 	var st unix.Statfs_t
-	if err := unix.Statfs(s.cfg.Dir, &st); err == nil && int64(st.Bavail)*st.Bsize-l.Size < s.cfg.Free { //nolint:gosec,unconvert // of the kernel's own making
+	if err := unix.Statfs(s.cfg.Dir, &st); err == nil && int64(st.Bavail)*st.Bsize-l.Size < s.cfg.Free { //nolint:unconvert // of the kernel's own making
 		return disk.Say(&fs.PathError{Op: "write", Path: s.cfg.Dir, Err: unix.ENOSPC}, s.cfg.Dir)
 	}
 	return effect.Do("builder.images.pull", func() error {

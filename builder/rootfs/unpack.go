@@ -149,7 +149,7 @@ func (u *unpacking) room(h *tar.Header) error {
 	if err := unix.Statfs(u.root, &s); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "look at the disk")
 	}
-	if left := int64(s.Bavail) * s.Bsize; left-h.Size < u.free { //nolint:gosec,unconvert // of the kernel's own making
+	if left := int64(s.Bavail) * s.Bsize; left-h.Size < u.free { //nolint:unconvert // of the kernel's own making
 		return disk.Say(&fs.PathError{Op: "write", Path: u.root, Err: unix.ENOSPC}, u.root)
 	}
 	return nil
@@ -249,7 +249,7 @@ func (u *unpacking) place(name string, folder bool) error {
 		if dir {
 			err = os.Mkdir(path, 0o755)
 		} else {
-			err = os.WriteFile(path, nil, 0o644) //nolint:gosec // everybody may read it
+			err = os.WriteFile(path, nil, 0o644)
 		}
 		if err != nil {
 			return disk.Say(err, u.root)

@@ -103,7 +103,7 @@ func (c *Client) redirect(req *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > 5:
 		return errors.New("it redirects again and again")
-	case req.URL.Scheme != "https" && !(req.URL.Scheme == "http" && via[0].URL.Scheme == "http" && c.plain(req.URL.Host)):
+	case req.URL.Scheme != "https" && (req.URL.Scheme != "http" || via[0].URL.Scheme != "http" || !c.plain(req.URL.Host)):
 		return errors.New("it redirects to an address without TLS")
 	}
 	if req.URL.Scheme != via[0].URL.Scheme || req.URL.Host != via[0].URL.Host {
