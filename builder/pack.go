@@ -176,7 +176,10 @@ func (o *order) derive() (manifest.Built, error) {
 		}
 	}
 	q := o.request
-	prov := manifest.Provenance{Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure, Libraries: o.libraries(), Environment: q.In()}
+	prov := manifest.Provenance{
+		Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure, Libraries: o.libraries(), Environment: q.In(),
+		Network: o.manifest.Build != nil && o.manifest.Build.Network,
+	}
 	return manifest.Derive(o.manifest, prov, resolved)
 }
 

@@ -114,5 +114,11 @@ func examples() map[string]string {
 		"build.artifacts.*.type":     `"archive"`,
 		"build.artifacts.*.path":     `"dist"`,
 		"build.artifacts.*.language": `"go"`,
+		"build.network":              `true`,
+		"build.limits":               `{"memory": "4GiB", "time": "20m"}`,
+		"build.limits.memory":        `"512MiB"`,
+		"build.limits.disk":          `"4GiB"`,
+		"build.limits.processes":     `512`,
+		"build.limits.time":          `"20m"`,
 	}
 }

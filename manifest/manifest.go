@@ -44,6 +44,8 @@ type Build struct {
 	Run       [][]string          `json:"run,omitempty"`
 	Test      [][]string          `json:"test,omitempty"`
 	Artifacts map[string]Artifact `json:"artifacts,omitempty"`
+	Network   bool                `json:"network,omitempty"` // its commands reach other machines
+	Limits    *BuildLimits        `json:"limits,omitempty"`
 }
 
 // Artifact is one thing that a build makes.
@@ -94,6 +96,10 @@ type Provenance struct {
 	// Environment is the image that commands ran in; empty where that was the
 	// builder's own root file system, or none ran.
 	Environment document.Digest `json:"environment,omitempty"`
+
+	// Network is that commands reached other machines: what it was made of may be
+	// more than the rest says.
+	Network bool `json:"network,omitempty"`
 }
 
 // Library is what a build gives others to be built against in one language.

@@ -124,6 +124,10 @@ func sourceKeywords() map[string]keywords {
 		"build.artifacts.*.type":     {"enum": []string{typeArchive, typeLibrary}},
 		"build.artifacts.*.path":     relative(true),
 		"build.artifacts.*.language": {"pattern": patternName + "|^$"},
+		"build.limits.memory":        {"pattern": sizeText.String() + "|^$"},
+		"build.limits.disk":          {"pattern": sizeText.String() + "|^$"},
+		"build.limits.time":          {"pattern": timeText.String() + "|^$"},
+		"build.limits.processes":     {"minimum": 0, "maximum": mostProcesses},
 	})
 	for _, k := range Keys() {
 		path := strings.ReplaceAll(k.Path, "NAME", "*")

@@ -90,6 +90,9 @@ func (c *checker) build(b Build, resources []Resource) {
 	c.in(b.In)
 	c.commands("build.run", b.Run)
 	c.commands("build.test", b.Test)
+	if b.Limits != nil {
+		c.limits("build.limits", *b.Limits)
+	}
 	used := map[string]bool{}
 	for _, x := range resources {
 		used[x.Artifact] = true
