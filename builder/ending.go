@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"syscall"
+	"time"
 
 	"noxmesh/delivery/build"
 	"noxmesh/internal/disk"
@@ -35,12 +38,34 @@ func environment(format string, args ...any) *ending {
 	return &ending{outcome: build.OutcomeEnvironment, why: fmt.Sprintf(format, args...)}
 }
 
-// Why a build's context ended. Any other cause is the builder's own end, and no answer.
-var (
-	errTimeLimit = errors.New("time limit")
-	errTreeLimit = errors.New("tree limit")
-	errDiskFull  = errors.New("the disk is full")
-)
+// errDiskFull is why a build's context ended, as a limit is. Any other cause is
+// the builder's own end, and no answer.
+var errDiskFull = errors.New("the disk is full")
+
+// limit is what a build took more of than it may. It is the module's failure.
+type limit struct{ says string }
+
+func (l *limit) Error() string { return l.says }
+
+// sizeWords is a size for people.
+func sizeWords(n int64) string {
+	if n >= 1<<30 && n%(1<<30) == 0 {
+		return strconv.FormatInt(n>>30, 10) + " GiB"
+	}
+	return strconv.FormatInt(n>>20, 10) + " MiB"
+}
+
+// timeWords is a time for people: 20m, and not 20m0s.
+func timeWords(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
 
 // stopped is the controller's word that a build must end.
 type stopped struct{ why string }
@@ -57,6 +82,10 @@ func judge(ctx context.Context, step build.Step, err error) *ending {
 	if errors.As(err, &e) {
 		return e
 	}
+	var l *limit
+	if errors.As(err, &l) {
+		return failed(step, "%s", l)
+	}
 	var x *exited
 	if errors.As(err, &x) {
 		return failed(step, "%s", x)
@@ -69,13 +98,12 @@ func judge(ctx context.Context, step build.Step, err error) *ending {
 
 func judgeCause(step build.Step, cause error) *ending {
 	var s *stopped
+	var l *limit
 	switch {
 	case errors.As(cause, &s):
 		return environment("stopped: %s", s.why)
-	case errors.Is(cause, errTimeLimit):
-		return failed(step, "%s", cause)
-	case errors.Is(cause, errTreeLimit):
-		return failed(step, "%s", cause)
+	case errors.As(cause, &l):
+		return failed(step, "%s", l)
 	}
 	return environment("%s", cause)
 }

@@ -1,6 +1,8 @@
 package builder
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,7 +55,7 @@ func FuzzParseStatus(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, said []byte) {
 		defer documenttest.Bounded(t, len(said))()
-		if st := parseStatus(said); len(said) == 0 && (st.Pid != nil || st.Exit != nil) {
+		if st := (status{}); rest(json.NewDecoder(bytes.NewReader(said)), &st) == nil && len(said) == 0 && (st.Pid != nil || st.Exit != nil) {
 			t.Errorf("nothing was said, and is taken as %+v", st)
 		}
 	})

@@ -15,13 +15,14 @@ import (
 	"noxmesh/internal/fault"
 )
 
-// guardEvery is how often the disk is looked at: a build that writes as fast as
-// a disk takes it fills no more than a few hundred megabytes in between.
-const guardEvery = time.Second
+// guardEvery is how often the disk is asked how much is free: a build that
+// writes as fast as a disk takes it fills no more than some hundred megabytes in
+// between.
+const guardEvery = 250 * time.Millisecond
 
 // guard ends a build that takes more of the disk than it may. It returns when
 // ctx ends.
-func guard(ctx context.Context, dir string, limits Limits, end context.CancelCauseFunc) error {
+func guard(ctx context.Context, dir string, limits func() Limits, end context.CancelCauseFunc) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, err, "watch the disk")
@@ -29,27 +30,59 @@ func guard(ctx context.Context, dir string, limits Limits, end context.CancelCau
 	defer root.Close()
 	tick := time.NewTicker(guardEvery)
 	defer tick.Stop()
-	for wait := time.Duration(0); ; wait -= guardEvery {
+	look, filled := time.Now(), freeOf(dir)
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		if err := enoughFree(dir, limits); err != nil {
-			end(err)
-			return nil
-		}
-		if wait > 0 {
+		now, limits := freeOf(dir), limits()
+		full := enoughFree(dir, limits)
+		// A look costs at most a twentieth of one core, but where the disk fills
+		// as fast as only a build that will be over its limit fills it.
+		if full == nil && time.Now().Before(look) && filled.bytes-now.bytes < limits.Tree/4 && filled.files-now.files < limits.Files/4 {
 			continue
 		}
 		began := time.Now()
-		if size := treeSize(ctx, root); size > limits.Tree {
-			end(fmt.Errorf("%w: the build takes more than %d MiB of the disk", errTreeLimit, limits.Tree>>20))
+		if over := treeSize(ctx, root).over(limits); over != nil {
+			end(over)
 			return nil
 		}
-		wait = 20 * time.Since(began) // a look costs at most a twentieth of one core
+		if full != nil { // and it is not for this build alone
+			end(full)
+			return nil
+		}
+		look, filled = time.Now().Add(max(20*time.Since(began), time.Second)), now
 	}
 }
+
+// room is what a tree takes of a disk, or what is free there.
+type room struct{ bytes, files int64 }
+
+// over is the limit that it is over, or nil.
+func (r room) over(limits Limits) error {
+	switch {
+	case r.bytes > limits.Tree:
+		return &limit{"disk limit: the build takes more than " + sizeWords(limits.Tree) + " of the disk"}
+	case r.files > limits.Files:
+		return &limit{fmt.Sprintf("disk limit: the build has more than %d files and folders", limits.Files)}
+	}
+	return nil
+}
+
+// freeOf is what is free on the disk under dir. One that cannot be asked is
+// named by enoughFree.
+func freeOf(dir string) room {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return room{}
+	}
+	return room{int64(s.Bavail) * s.Bsize, int64(s.Ffree)}
+}
+
+// fewFiles is how many more files a disk must take.
+const fewFiles = 1024
 
 // enoughFree is nil where the disk under dir has room to build.
 func enoughFree(dir string, limits Limits) error {
@@ -60,16 +93,19 @@ func enoughFree(dir string, limits Limits) error {
 	if free := int64(s.Bavail) * s.Bsize; free < limits.Free {
 		return fmt.Errorf("%w: %d MiB are free under %q, and %d MiB stay free; make room on %q", errDiskFull, free>>20, dir, limits.Free>>20, disk.Of(dir).Mount)
 	}
-	if s.Files > 0 && s.Ffree == 0 {
-		return fmt.Errorf("%w: no inode is free under %q; remove files on %q", errDiskFull, dir, disk.Of(dir).Mount)
+	if s.Files > 0 && s.Ffree < fewFiles {
+		return fmt.Errorf("%w: %d inodes are free under %q; remove files on %q", errDiskFull, s.Ffree, dir, disk.Of(dir).Mount)
 	}
 	return nil
 }
 
+// mostCounted is where counting files ends: no disk is given to a build for more.
+const mostCounted = 64 << 20
+
 // treeSize is what the folder takes of the disk. What cannot be read, since it
 // moves meanwhile, is left out: the next look sees it.
-func treeSize(ctx context.Context, root *os.Root) int64 {
-	var size int64
+func treeSize(ctx context.Context, root *os.Root) room {
+	var size room
 	err := fs.WalkDir(root.FS(), ".", func(_ string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return fs.SkipAll
@@ -82,12 +118,15 @@ func treeSize(ctx context.Context, root *os.Root) int64 {
 			return nil //nolint:nilerr // it moves meanwhile
 		}
 		if s, ok := info.Sys().(*syscall.Stat_t); ok {
-			size += s.Blocks * 512
+			size.bytes += s.Blocks * 512
+		}
+		if size.files++; size.files > mostCounted {
+			return fs.SkipAll
 		}
 		return nil
 	})
 	if err != nil && !errors.Is(err, fs.SkipAll) {
-		return 0
+		return room{}
 	}
 	return size
 }

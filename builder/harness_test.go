@@ -374,7 +374,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{
 		t:      t,
 		root:   root,
-		config: Config{State: filepath.Join(dir, "state"), Version: "test", Log: testLog(t)},
+		config: Config{State: filepath.Join(dir, "state"), Version: "test", Log: testLog(t), Users: testUsers()},
 		controller: &controller{
 			t: t, declare: declare, lease: 1, log: map[string]string{}, answers: map[string]build.Answer{},
 			answered: make(chan string, 64), stop: map[string]string{},

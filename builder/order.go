@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -30,7 +33,9 @@ type order struct {
 	bench     *bench
 	sandbox   runs   // nil where there is none
 	noSandbox string // why
+	lacks     string // which limits this machine does not have
 	limits    Limits
+	most      Most
 	random    func(n int64) int64
 	log       *logbook
 
@@ -40,6 +45,11 @@ type order struct {
 	laid     laid
 	images   images
 	root     rootfs.Root
+	began    time.Time
+	end      context.CancelCauseFunc
+	timer    *time.Timer            // ends the build when its time is over
+	now      atomic.Pointer[Limits] // limits, as the guard sees them
+	said     int64                  // bytes that its commands have said
 }
 
 // made is a build that came to its end.
@@ -52,14 +62,18 @@ type made struct {
 
 // run makes what is asked, or says why not.
 func (o *order) run(ctx context.Context) (*made, *ending) {
-	limit := min(time.Duration(o.request.Limit)*time.Second, o.limits.Longest)
-	ctx, done := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: the build takes longer than %s", errTimeLimit, limit))
-	defer done()
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
+	ctx, o.end = context.WithCancelCause(ctx)
+	defer o.end(nil)
+	o.began = time.Now()
+	most := min(time.Duration(o.request.Limit)*time.Second, o.limits.Longest)
+	o.limits.Longest = most
+	o.timer = time.AfterFunc(most, func() { o.end(tooLong(most)) })
+	defer func() { o.timer.Stop() }()
+	limits := o.limits
+	o.now.Store(&limits)
 	group := errgroup.Group{}
 	watch, unwatch := context.WithCancel(ctx)
-	group.Go(func() error { return guard(watch, o.bench.dir, o.limits, end) })
+	group.Go(func() error { return guard(watch, o.bench.dir, func() Limits { return *o.now.Load() }, o.end) })
 	result, err := o.steps(ctx)
 	unwatch()
 	if watched := group.Wait(); err == nil {
@@ -72,6 +86,31 @@ func (o *order) run(ctx context.Context) (*made, *ending) {
 		return nil, judge(ctx, o.step, err)
 	}
 	return result, nil
+}
+
+func tooLong(most time.Duration) error {
+	return &limit{"time limit: the build takes longer than " + timeWords(most)}
+}
+
+// narrow takes the limits that the module asks for from here on.
+func (o *order) narrow() error {
+	if o.manifest.Build == nil {
+		return nil
+	}
+	limits, err := o.limits.asked(o.manifest.Build.Limits, o.most)
+	if err != nil {
+		return environment("%s", err)
+	}
+	if limits.Longest < o.limits.Longest {
+		o.timer.Stop()
+		o.timer = time.AfterFunc(limits.Longest-time.Since(o.began), func() { o.end(tooLong(limits.Longest)) })
+	}
+	o.limits = limits
+	o.now.Store(&limits)
+	if len(o.manifest.Build.Run)+len(o.manifest.Build.Test) > 0 {
+		o.log.Note("%s", o.limits.says(o.lacks))
+	}
+	return nil
 }
 
 func (o *order) steps(ctx context.Context) (*made, error) {
@@ -122,6 +161,9 @@ func (o *order) clone(ctx context.Context, _ *made) error {
 		o.log.Note("submodule %s is left out", path)
 	}
 	if err := o.readManifest(); err != nil {
+		return err
+	}
+	if err := o.narrow(); err != nil {
 		return err
 	}
 	if err := o.keepFiles(); err != nil {
@@ -205,31 +247,38 @@ func (o *order) commands(ctx context.Context, all [][]string) error {
 	}
 	for _, argv := range all {
 		o.log.Command(argv)
-		began, said := time.Now(), &lastBytes{w: o.log}
+		began, said := time.Now(), &lastBytes{w: heard{o}}
 		code, err := o.sandbox.run(ctx, command{
-			argv: argv,
-			tree: o.bench.tree(),
-			laid: o.laid,
-			root: o.root,
-			most: min(time.Duration(o.request.Limit)*time.Second, o.limits.Longest),
-			out:  said,
+			argv: argv, tree: o.bench.tree(), as: o.bench.as, laid: o.laid, root: o.root, limits: o.limits, most: o.limits.Longest, out: said,
 		})
 		if err != nil {
 			return err
 		}
 		if code != 0 {
-			return &exited{argv, code, said.lines()}
+			return &exited{argv, code, said.lines(), o.limits}
 		}
 		o.log.Note("# %s", shortly(time.Since(began)))
 	}
 	return nil
 }
 
+// heard is what the commands say on its way into the log, as long as it is not too much.
+type heard struct{ *order }
+
+func (h heard) Write(p []byte) (int, error) {
+	if h.said += int64(len(p)); h.said > h.limits.Log {
+		h.end(&limit{"log limit: the build says more than " + sizeWords(h.limits.Log)})
+		return len(p), nil
+	}
+	return h.log.Write(p)
+}
+
 // exited is a command that ended with another status than 0.
 type exited struct {
-	argv []string
-	code int
-	last string
+	argv   []string
+	code   int
+	last   string
+	limits Limits
 }
 
 func (e *exited) short() string {
@@ -237,10 +286,32 @@ func (e *exited) short() string {
 	switch {
 	case e.code == 127:
 		return fmt.Sprintf("%q is not on this builder, or is no program", e.argv[0])
+	case e.code == 128+int(syscall.SIGXFSZ):
+		return fmt.Sprintf("file limit: %q wrote a file larger than %s", words, sizeWords(e.limits.FileSize))
+	case e.code == 128+int(syscall.SIGXCPU):
+		return fmt.Sprintf("time limit: %q took more processor time than a build has", words)
 	case e.code > 128:
 		return fmt.Sprintf("%q was ended by signal %d", words, e.code-128)
 	}
 	return fmt.Sprintf("%q ended with status %d", words, e.code)
 }
 
-func (e *exited) Error() string { return strings.TrimSpace(e.short() + "\n" + e.last) }
+func (e *exited) Error() string { return strings.TrimSpace(e.short() + "\n" + e.last + e.perhaps()) }
+
+// perhaps is the limit that the last words of a command mostly come from, where
+// nothing but the command has seen it.
+func (e *exited) perhaps() string {
+	number := func(n int64, what string) string { return strconv.FormatInt(n, 10) + " " + what }
+	for _, x := range []struct{ words, limit string }{
+		{"No space left on device", sizeWords(e.limits.Temporary) + " each for /tmp and the home folder"},
+		{"Too many open files", number(e.limits.OpenFiles, "open files in one process")},
+		{"Resource temporarily unavailable", number(e.limits.Processes, "processes and threads at one time")},
+		{"Cannot fork", number(e.limits.Processes, "processes and threads at one time")},
+		{"annot allocate memory", sizeWords(e.limits.Memory) + " of memory"},
+	} {
+		if strings.Contains(e.last, x.words) {
+			return "\n(a limit of this builder may be why: " + x.limit + ")"
+		}
+	}
+	return ""
+}

@@ -3,15 +3,15 @@ package builder
 import (
 	"context"
 	"errors"
-	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"noxmesh/internal/fault"
 )
@@ -20,32 +20,16 @@ import (
 const remedy = "apt-get install bubblewrap; user namespaces must be allowed: sysctl kernel.unprivileged_userns_clone=1 user.max_user_namespaces=10000, " +
 	"on Ubuntu also kernel.apparmor_restrict_unprivileged_userns=0"
 
-// The users that a sandbox is outside when the builder is root. systemd and the
-// distributions give none of these to anybody.
-const (
-	sandboxFirst = 65520
-	sandboxUsers = 14
-)
-
-// sandboxUser is the user of the sandboxes of the builder with this state, or
-// nil where the builder is an ordinary user: then they are that user.
-func sandboxUser(state string) *syscall.Credential {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	h := fnv.New32a()
-	h.Write([]byte(state))
-	id := sandboxFirst + h.Sum32()%sandboxUsers
-	return &syscall.Credential{Uid: id, Gid: id, Groups: []uint32{}}
-}
-
 // probe finds out whether a sandbox really works here, by making one.
 func probe(ctx context.Context, w *workshop, limits Limits) (made *sandbox, err error) {
 	program, err := exec.LookPath("bwrap")
 	if err != nil {
 		return nil, fault.New(fault.Unavailable, "there is no bwrap on this machine").With("%s", remedy)
 	}
-	s := &sandbox{program: program, as: w.as, etc: w.etc(), limits: limits, processors: runtime.NumCPU()}
+	s := &sandbox{program: program, etc: w.etc(), processors: runtime.NumCPU()}
+	if s.groups, err = findGroups("/", w.ours()); err != nil {
+		return nil, err
+	}
 	bench, err := w.fresh("probe")
 	if err != nil {
 		return nil, err
@@ -55,7 +39,7 @@ func probe(ctx context.Context, w *workshop, limits Limits) (made *sandbox, err 
 		return nil, err
 	}
 	for _, s.noUserns = range []bool{true, false} {
-		if err = s.try(ctx, bench.tree()); err == nil {
+		if err = s.try(ctx, bench, limits); err == nil {
 			return s, nil
 		}
 	}
@@ -63,11 +47,11 @@ func probe(ctx context.Context, w *workshop, limits Limits) (made *sandbox, err 
 }
 
 // try makes a sandbox, does nothing in it, and writes to the tree.
-func (s *sandbox) try(ctx context.Context, tree string) error {
+func (s *sandbox) try(ctx context.Context, b *bench, limits Limits) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	said := &lastBytes{w: io.Discard}
-	code, err := s.run(ctx, command{argv: []string{"/bin/sh", "-c", "echo >probe && rm probe"}, tree: tree, most: time.Minute, out: said})
+	code, err := s.run(ctx, command{argv: []string{"/bin/sh", "-c", "echo >probe && rm probe"}, tree: b.tree(), as: b.as, limits: limits, most: time.Minute, out: said})
 	if err != nil {
 		return err
 	}
@@ -77,11 +61,20 @@ func (s *sandbox) try(ctx context.Context, tree string) error {
 	return nil
 }
 
-// reachable reports whether the user may go through every folder down to path.
-func reachable(path string, as *syscall.Credential) (bool, error) {
-	if as == nil {
-		return true, nil
+// sandboxUsers is whom builds run as: nil where the builder is an ordinary user,
+// since then they are that user.
+func sandboxUsers(u Users) *Users {
+	if os.Geteuid() != 0 {
+		return nil
 	}
+	if u == (Users{}) {
+		u = DefaultUsers()
+	}
+	return &u
+}
+
+// reachable reports whether any user may go through every folder down to path.
+func reachable(path string) (bool, error) {
 	for {
 		info, err := os.Stat(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -96,4 +89,14 @@ func reachable(path string, as *syscall.Credential) (bool, error) {
 		}
 		path = up
 	}
+}
+
+// machineMemory is how much memory there is, or as much as anybody asks for
+// where that cannot be seen.
+func machineMemory() int64 {
+	var s unix.Sysinfo_t
+	if err := unix.Sysinfo(&s); err != nil {
+		return 1 << 40
+	}
+	return int64(s.Totalram) * int64(s.Unit)
 }

@@ -44,6 +44,8 @@ func open(ctx context.Context, c Config) (*builder, func() error, error) {
 
 func openWith(c Config, locked func(Config, state) (*builder, error)) (*builder, func() error, error) {
 	c.Limits = c.Limits.orDefault()
+	c.Most = c.Most.orDefault(c.Limits, machineMemory())
+	c.Limits.Memory = min(c.Limits.Memory, c.Most.Memory)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -82,7 +84,7 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.workshop, err = openWorkshop(c.Workshop, s.dir, sandboxUser(s.dir))
+	b.workshop, err = openWorkshop(c.Workshop, s.dir, sandboxUsers(c.Users))
 	if err != nil {
 		return nil, err
 	}
@@ -109,6 +111,9 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 func (b *builder) trySandbox(ctx context.Context) {
 	box, err := probe(ctx, b.workshop, b.config.Limits)
 	if err == nil {
+		if b.lacks = box.groups.lacks(); b.lacks != "" {
+			b.log.Warn("not every limit can be kept on this machine", "why", b.lacks)
+		}
 		b.sandbox, b.why, b.refused = box, "", false
 		return
 	}

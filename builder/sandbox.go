@@ -1,9 +1,7 @@
 package builder
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -29,11 +27,10 @@ import (
 // capability, no way to get one, everything else read-only. When the last
 // command ends, whatever it left running has ended as well.
 type sandbox struct {
-	program    string              // bwrap
-	as         *syscall.Credential // as root: the user that the sandbox is outside; nil: this user
-	etc        string              // the few files of /etc that are ours
-	limits     Limits
-	noUserns   bool // bubblewrap can forbid further user namespaces
+	program    string // bwrap
+	etc        string // the few files of /etc that are ours
+	groups     groups // what the machine gives to bound all processes together
+	noUserns   bool   // bubblewrap can forbid further user namespaces
 	processors int
 }
 
@@ -48,63 +45,67 @@ const settleTime = 10 * time.Second
 
 // order is one command in a sandbox.
 type command struct {
-	argv []string
-	tree string        // becomes /build
-	laid laid          // beside it
-	root rootfs.Root   // below it; of no image: this machine's programs
-	most time.Duration // processor time of one process
-	out  io.Writer     // both of its outputs
+	argv   []string
+	tree   string      // becomes /build
+	as     *user       // outside of the sandbox; nil: this user
+	laid   laid        // beside it
+	root   rootfs.Root // below it; of no image: this machine's programs
+	limits Limits
+	most   time.Duration // processor time of one process
+	out    io.Writer     // both of its outputs
 
 	below []string // bubblewrap's words for root
 }
 
-// run runs c and gives its exit status. An error is never about the command: it
-// is the sandbox that could not be made or was taken away.
-func (s *sandbox) run(ctx context.Context, c command) (int, error) {
+// run runs c and gives its exit status. An error is a limit that it met, or never
+// about the command: it is the sandbox that could not be made or was taken away.
+func (s *sandbox) run(ctx context.Context, c command) (code int, err error) {
+	box, err := s.groups.open(c.limits)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, box.close()) }()
 	// The kernel ends a sandbox with the thread that began it.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := keepFilesHere(); err != nil {
 		return 0, err
 	}
-	read, write, err := os.Pipe()
+	p, err := openPipes()
 	if err != nil {
-		return 0, fault.Wrap(fault.Unavailable, err, "make a sandbox")
+		return 0, err
 	}
-	defer read.Close()
 	if c.below, err = s.mountsOf(c.root, slices.Collect(maps.Keys(c.laid.top))); err != nil {
-		return 0, errors.Join(err, write.Close())
+		p.close()
+		return 0, err
 	}
-	files, args := []*os.File{write}, s.args(c)
-	calls, err := filterFile()
-	if err != nil {
-		return 0, errors.Join(err, write.Close())
-	}
-	if calls != nil {
-		defer calls.Close()
-		files, args = append(files, calls), append([]string{"--seccomp", "4"}, args...)
-	}
+	defer p.close()
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	last := &lastBytes{w: c.out}
-	cmd := exec.CommandContext(ctx, s.program, args...)
+	cmd := exec.CommandContext(ctx, s.program, append(p.args(), s.args(c)...)...)
 	cmd.Env = []string{}
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = last, last
-	cmd.ExtraFiles = files
+	cmd.ExtraFiles = p.theirs
 	cmd.WaitDelay = settleTime
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.as, Setpgid: true}
-	err = effect.Do("builder.command.run", func() error {
-		started := cmd.Start()
-		write.Close()
-		if started != nil {
-			return started
-		}
-		return cmd.Wait()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.as != nil {
+		cmd.SysProcAttr.Credential = c.as.Credential
+	}
+	var said status
+	err = effect.Do("builder.command.run", func() (err error) {
+		said, err = p.through(cmd, box, end)
+		return err
 	})
+	if over := box.over(); over != nil {
+		return 0, errors.Join(over, waitGone(said.Pid))
+	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
 		return 0, fault.Wrap(fault.Unavailable, err, "make a sandbox").With("%s", remedy)
 	}
-	return s.ended(ctx, read, last)
+	return ended(ctx, said, last)
 }
 
 // keepFilesHere lets no open file go into a sandbox. Go's own never do, but
@@ -126,25 +127,16 @@ func keepFilesHere() error {
 	return nil
 }
 
-// ended reads what bwrap said of its child, and waits until nothing of it is left.
-func (s *sandbox) ended(ctx context.Context, read *os.File, last *lastBytes) (int, error) {
-	if err := read.SetReadDeadline(time.Now().Add(settleTime)); err != nil {
-		return 0, fault.Wrap(fault.Broken, err, "read how the sandbox ended")
-	}
-	said, readErr := io.ReadAll(read)
-	status := parseStatus(said)
-	if status.Pid != nil {
-		if err := waitGone(*status.Pid); err != nil {
-			return 0, err
-		}
+// ended is what became of a sandbox whose program has ended, once nothing of it is left.
+func ended(ctx context.Context, said status, last *lastBytes) (int, error) {
+	if err := waitGone(said.Pid); err != nil {
+		return 0, err
 	}
 	switch {
 	case ctx.Err() != nil:
 		return 0, context.Cause(ctx)
-	case status.Exit != nil:
-		return *status.Exit, nil
-	case readErr != nil:
-		return 0, fault.Wrap(fault.Unavailable, readErr, "read how the sandbox ended")
+	case said.Exit != nil:
+		return *said.Exit, nil
 	}
 	why := last.lines()
 	if why == "" {
@@ -155,8 +147,11 @@ func (s *sandbox) ended(ctx context.Context, read *os.File, last *lastBytes) (in
 
 // waitGone waits until the first process of a sandbox has ended: the kernel
 // ends every other one before it.
-func waitGone(pid int) error {
-	fd, err := unix.PidfdOpen(pid, 0)
+func waitGone(pid *int) error {
+	if pid == nil {
+		return nil
+	}
+	fd, err := unix.PidfdOpen(*pid, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil
 	}
@@ -177,23 +172,6 @@ func waitGone(pid int) error {
 	return fault.New(fault.Unavailable, "processes of the sandbox are still there %s after its end", settleTime)
 }
 
-// status is what bwrap says of its child: its exit status only where the
-// command was reached.
-type status struct {
-	Pid  *int `json:"child-pid"`
-	Exit *int `json:"exit-code"`
-}
-
-func parseStatus(said []byte) status {
-	var all status
-	d := json.NewDecoder(bytes.NewReader(said))
-	for {
-		if err := d.Decode(&all); err != nil { // the end, or bwrap was cut off
-			return all
-		}
-	}
-}
-
 // inside is the script that is between bwrap and the command: it takes the
 // limits on, so that neither can the builder's own be in the way nor can the
 // command leave them, and lets the kernel take a build first when memory is short.
@@ -204,16 +182,17 @@ ulimit -n "$1"
 ulimit -f "$2"
 ulimit -t "$3"
 ulimit -u "$4" || ulimit -p "$4"
+test "$5" = 0 || ulimit -d "$5"
 } 2>/dev/null
-shift 4
+shift 5
 exec "$@"`
 
 func (s *sandbox) args(c command) []string {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	size := number(s.limits.Temporary)
+	size := number(c.limits.Temporary)
 	a := []string{
 		"--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL",
-		"--uid", "1000", "--gid", "1000", "--hostname", "build", "--json-status-fd", "3",
+		"--uid", "1000", "--gid", "1000", "--hostname", "build",
 	}
 	if s.noUserns {
 		a = append(a, "--disable-userns")
@@ -227,8 +206,16 @@ func (s *sandbox) args(c command) []string {
 		a = append(a, "--setenv", e[0], e[1])
 	}
 	seconds := int64(c.most/time.Second+1) * int64(s.processors)
+	// Where a control group counts, it is to be met first: it says so.
+	processes, memory := 2*c.limits.Processes, int64(0)
+	if s.groups.processes == "" {
+		processes = c.limits.Processes
+	}
+	if s.groups.memory == "" {
+		memory = c.limits.Memory >> 10
+	}
 	a = append(a, "--", "/bin/sh", "-c", inside, "sh",
-		number(s.limits.OpenFiles), number(s.limits.FileSize/512), number(seconds), number(s.limits.Processes))
+		number(c.limits.OpenFiles), number(c.limits.FileSize/512), number(seconds), number(processes), number(memory))
 	return append(a, c.argv...)
 }
 

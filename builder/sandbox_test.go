@@ -2,6 +2,7 @@ package builder
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -28,12 +29,17 @@ func testWorkshop(t *testing.T) *workshop {
 			t.Error(err)
 		}
 	})
-	w, err := openWorkshop(filepath.Join(dir, "workshop"), dir, sandboxUser(dir))
+	w, err := openWorkshop(filepath.Join(dir, "workshop"), dir, sandboxUsers(testUsers()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
+
+// testUsers are more than a builder has, for tests side by side.
+func testUsers() Users { return Users{64000, 65533} }
+
+func testLimits() Limits { return Limits{}.orDefault() }
 
 // testSandbox is a real one. As root it must work; an ordinary user may lack it.
 func testSandbox(t *testing.T, w *workshop, limits Limits) *sandbox {
@@ -61,9 +67,13 @@ func inSandbox(t *testing.T, limits Limits, script string) (int, string) {
 		t.Fatal(err)
 	}
 	log := &logbook{}
-	code, err := s.run(t.Context(), command{argv: []string{"/bin/sh", "-c", script}, tree: b.tree(), most: time.Minute, out: log})
-	if err != nil {
+	code, err := s.run(t.Context(), command{argv: []string{"/bin/sh", "-c", script}, tree: b.tree(), as: b.as, limits: limits.orDefault(), most: time.Minute, out: log})
+	var over *limit
+	if err != nil && !errors.As(err, &over) {
 		t.Fatal(err)
+	}
+	if over != nil {
+		log.Note("%s", over)
 	}
 	log.Close()
 	return code, string(log.Text())
@@ -134,7 +144,7 @@ func TestSandboxLimits(t *testing.T) {
 	t.Parallel()
 	small := Limits{Processes: 64, FileSize: 1 << 20, OpenFiles: 32, Temporary: 1 << 20}
 	for name, c := range map[string]struct{ script, says string }{
-		"fork bomb":    {`for i in $(seq 200); do sleep 30 & done 2>&1; echo survived`, "ork"},
+		"fork bomb":    {`for i in $(seq 200); do sleep 30 & done 2>&1; echo survived`, "rocess limit"},
 		"file size":    {`head -c 2000000 /dev/zero >big; echo "size $(stat -c %s big)"`, "size 1048576"},
 		"open files":   {`for i in 3 4 5 6 7 8 9; do eval "exec $i</dev/null"; done; ulimit -n`, "32"},
 		"disk in /tmp": {`head -c 600000 /dev/zero >/tmp/a; head -c 600000 /dev/zero >/tmp/b; true`, "No space left"},
@@ -172,7 +182,7 @@ func TestSandboxLeavesNothingRunning(t *testing.T) {
 	}
 	script := `for how in "" ">/dev/null 2>&1 <&-"; do eval "setsid sh -c 'while :; do echo x >>alive; done' $how &"; done; while ! test -s alive; do :; done; echo begun`
 	began := time.Now()
-	code, err := s.run(t.Context(), command{argv: []string{"sh", "-c", script}, tree: b.tree(), most: time.Minute, out: &logbook{}})
+	code, err := s.run(t.Context(), command{argv: []string{"sh", "-c", script}, tree: b.tree(), as: b.as, limits: testLimits(), most: time.Minute, out: &logbook{}})
 	if err != nil || code != 0 {
 		t.Fatalf("status %d, %v", code, err)
 	}
@@ -211,7 +221,7 @@ func TestSandboxEndsWithItsContext(t *testing.T) {
 		cancel(&stopped{"enough"})
 	}()
 	began := time.Now()
-	_, err = s.run(ctx, command{argv: []string{"sh", "-c", "echo up; sleep 60"}, tree: b.tree(), most: time.Minute, out: log})
+	_, err = s.run(ctx, command{argv: []string{"sh", "-c", "echo up; sleep 60"}, tree: b.tree(), as: b.as, limits: testLimits(), most: time.Minute, out: log})
 	if err == nil || err.Error() != "enough" {
 		t.Errorf("ended with %v", err)
 	}
@@ -236,12 +246,12 @@ func TestSandboxThatIsNotThereIsNoExitStatus(t *testing.T) {
 	t.Parallel()
 	w := testWorkshop(t)
 	s := testSandbox(t, w, Limits{}.orDefault())
-	_, err := s.run(t.Context(), command{argv: []string{"true"}, tree: filepath.Join(w.dir, "nowhere"), most: time.Minute, out: &logbook{}})
+	_, err := s.run(t.Context(), command{argv: []string{"true"}, tree: filepath.Join(w.dir, "nowhere"), limits: testLimits(), most: time.Minute, out: &logbook{}})
 	if err == nil || !surroundings(err) || !strings.Contains(err.Error(), "nowhere") {
 		t.Errorf("a tree that is not there: %v", err)
 	}
 	s.program = filepath.Join(w.dir, "bwrap")
-	_, err = s.run(t.Context(), command{argv: []string{"true"}, tree: w.dir, most: time.Minute, out: &logbook{}})
+	_, err = s.run(t.Context(), command{argv: []string{"true"}, tree: w.dir, limits: testLimits(), most: time.Minute, out: &logbook{}})
 	if err == nil || !surroundings(err) {
 		t.Errorf("a bwrap that is gone: %v", err)
 	}

@@ -31,6 +31,7 @@ type builder struct {
 	caller   *caller
 	workshop *workshop
 	sandbox  runs   // nil where there is none
+	lacks    string // which limits the machine does not give it
 	why      string // then: why
 	refused  bool   // then: it was a disk, and it may be well again
 	git      Forge
@@ -173,7 +174,7 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 	defer registry.Close()
 	o := &order{
 		request: g.request, git: b.git, images: b.images, registry: registry, bench: bench,
-		sandbox: b.sandbox, noSandbox: b.why, limits: b.config.Limits, random: b.random, log: log,
+		sandbox: b.sandbox, noSandbox: b.why, lacks: b.lacks, limits: b.config.Limits, most: b.config.Most, random: b.random, log: log,
 	}
 	building, end := context.WithCancelCause(ctx)
 	beside, done := context.WithCancel(building)

@@ -24,7 +24,7 @@ import (
 type workshop struct {
 	dir   string
 	state string // whose it is
-	as    *syscall.Credential
+	users *Users // whom builds run as; nil: this user
 }
 
 // shared is where workshops are that cannot be beside their states, and what
@@ -36,17 +36,16 @@ const ofFile = "of"
 
 // openWorkshop makes sure of an empty workshop: at the chosen place, or beside
 // the state where the sandbox's user can get there, or in /var/tmp.
-func openWorkshop(chosen, state string, as *syscall.Credential) (*workshop, error) {
-	w := &workshop{dir: chosen, state: state, as: as}
+func openWorkshop(chosen, state string, users *Users) (*workshop, error) {
+	w := &workshop{dir: chosen, state: state, users: users}
 	if w.dir == "" {
-		ok, err := reachable(filepath.Dir(state), as)
+		ok, err := reachable(filepath.Dir(state))
 		if err != nil {
 			return nil, err
 		}
 		w.dir = filepath.Join(state, "workshop")
-		if !ok {
-			sum := sha256.Sum256([]byte(state))
-			w.dir = shared + hex.EncodeToString(sum[:6])
+		if !ok && users != nil {
+			w.dir = shared + w.sum()
 		} else if err := os.Chmod(state, w.through()); err != nil {
 			return nil, fault.Wrap(fault.Unavailable, err, "open %q for the sandbox's user", state)
 		}
@@ -58,9 +57,18 @@ func openWorkshop(chosen, state string, as *syscall.Credential) (*workshop, erro
 	return w, nil
 }
 
+// sum is short for whose the workshop is.
+func (w *workshop) sum() string {
+	sum := sha256.Sum256([]byte(w.state))
+	return hex.EncodeToString(sum[:6])
+}
+
+// ours is what the names of this builder's control groups begin with.
+func (w *workshop) ours() string { return "mesh-builder-" + w.sum() + "-" }
+
 // through is the mode of a folder that the sandbox's user must go through.
 func (w *workshop) through() fs.FileMode {
-	if w.as == nil {
+	if w.users == nil {
 		return 0o700
 	}
 	return 0o711
@@ -167,13 +175,19 @@ func (w *workshop) writeEtc() error {
 // packed of it, which the sandbox does not.
 type bench struct {
 	dir string
-	as  *syscall.Credential
+	as  *user // who its build is outside of the sandbox; nil: this user
 }
 
 // fresh is an empty bench.
 func (w *workshop) fresh(name string) (*bench, error) {
-	b := &bench{filepath.Join(w.dir, name), w.as}
-	err := effect.Do("builder.workshop.make", func() error {
+	b := &bench{dir: filepath.Join(w.dir, name)}
+	var err error
+	if w.users != nil {
+		if b.as, err = w.users.take(); err != nil {
+			return nil, err
+		}
+	}
+	err = effect.Do("builder.workshop.make", func() error {
 		if err := removeAll(b.dir); err != nil {
 			return err
 		}
@@ -185,7 +199,7 @@ func (w *workshop) fresh(name string) (*bench, error) {
 		return os.Chmod(b.dir, w.through())
 	})
 	if err != nil {
-		return nil, fault.Wrap(fault.Unavailable, disk.Say(err, b.dir), "make a bench for %q", name)
+		return nil, errors.Join(fault.Wrap(fault.Unavailable, disk.Say(err, b.dir), "make a bench for %q", name), b.as.free())
 	}
 	return b, nil
 }
@@ -198,7 +212,8 @@ func (b *bench) laid() string { return filepath.Join(b.dir, "laid") }
 
 // clear removes the bench. What stays behind is removed at the next start.
 func (b *bench) clear() error {
-	return stays(b.dir, effect.Do("builder.workshop.clear", func() error { return removeAll(b.dir) }))
+	err := stays(b.dir, effect.Do("builder.workshop.clear", func() error { return removeAll(b.dir) }))
+	return errors.Join(err, b.as.free())
 }
 
 // handOver gives the tree to the sandbox's user, with modes and times that do

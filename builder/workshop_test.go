@@ -22,7 +22,7 @@ func TestTheWorkshopIsWhereTheSandboxGets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := openWorkshop("", s.dir, sandboxUser(s.dir))
+	w, err := openWorkshop("", s.dir, sandboxUsers(testUsers()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,18 +68,37 @@ func TestAStrangersFolderIsNoWorkshop(t *testing.T) {
 	}
 }
 
-func TestSandboxUser(t *testing.T) {
+// Each build has a user of its own, and nobody has two.
+func TestUsersAreTakenOnce(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		if sandboxUser("/x") != nil {
-			t.Error("an ordinary user becomes another")
-		}
-		return
+		t.Skip("an ordinary user's sandbox is that user")
 	}
-	for _, state := range []string{"/a", "/b", "/var/lib/mesh-builder"} {
-		u := sandboxUser(state)
-		if u.Uid < sandboxFirst || u.Uid >= 65534 || u.Gid != u.Uid || len(u.Groups) > 0 || u.NoSetGroups {
-			t.Errorf("%q: %+v", state, u)
+	w := testWorkshop(t)
+	seen := map[uint32]bool{}
+	for _, name := range []string{"a", "b", "c"} {
+		b, err := w.fresh(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := b.clear(); err != nil {
+				t.Error(err)
+			}
+		}()
+		if u := b.as; seen[u.Uid] || u.Gid != u.Uid || len(u.Groups) > 0 || u.NoSetGroups {
+			t.Errorf("%+v after %v", u, seen)
+		}
+		seen[b.as.Uid] = true
+	}
+}
+
+func TestARangeOfUsers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]Users{"65520-65533": {65520, 65533}, "70000-70000": {70000, 70000}, "0-9": {}, "9-1": {}, "x-y": {}, "65520": {}, "65520-99999999999": {}} {
+		var u Users
+		if err := u.Set(text); u != want || (err == nil) != (want != Users{}) {
+			t.Errorf("%q: %+v, %v", text, u, err)
 		}
 	}
 }
@@ -99,14 +118,14 @@ func TestSandboxIsNotRootOutside(t *testing.T) {
 	if err := b.handOver(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.run(t.Context(), command{argv: []string{"touch", "made"}, tree: b.tree(), most: 60e9, out: &logbook{}}); err != nil {
+	if _, err := s.run(t.Context(), command{argv: []string{"touch", "made"}, tree: b.tree(), as: b.as, limits: testLimits(), most: 60e9, out: &logbook{}}); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(filepath.Join(b.tree(), "made"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if owner := info.Sys().(*syscall.Stat_t).Uid; owner != w.as.Uid {
-		t.Errorf("the file is of user %d, want %d", owner, w.as.Uid)
+	if owner := info.Sys().(*syscall.Stat_t).Uid; owner != b.as.Uid {
+		t.Errorf("the file is of user %d, want %d", owner, b.as.Uid)
 	}
 }
