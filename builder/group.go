@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"noxmesh/internal/effect"
@@ -28,6 +29,7 @@ type groups struct {
 type group struct {
 	groups
 	limits Limits
+	first  int // the sandbox's first process; zero until it is there
 }
 
 // hierarchy is one place where control groups are.
@@ -63,13 +65,14 @@ func findGroups(root, prefix string) (groups, error) {
 
 // lacks is which limits this machine does not have, for people; empty where it has all.
 func (g groups) lacks() string {
+	const none = ", since this machine gives the builder no control group for "
 	switch {
 	case g.memory == "" && g.processes == "":
-		return "memory is limited for each process only and processes by user, since this machine gives the builder no control groups (run it by systemd with Delegate=yes, or as root)"
+		return "memory and processes are looked at five times a second and not held by the kernel" + none + "them: run it as root, or by systemd with Delegate=yes"
 	case g.memory == "":
-		return "memory is limited for each process only, since this machine gives the builder no control group for it"
+		return "memory is looked at five times a second and not held by the kernel" + none + "it"
 	case g.processes == "":
-		return "processes are limited by user, since this machine gives the builder no control group for them"
+		return "processes are looked at five times a second, and each user has as many" + none + "them"
 	}
 	return ""
 }
@@ -96,7 +99,7 @@ func (g groups) sweep() error {
 
 // open makes the group of one command.
 func (g groups) open(limits Limits) (*group, error) {
-	one := &group{g, limits}
+	one := &group{groups: g, limits: limits}
 	one.prefix += strconv.FormatInt(time.Now().UnixNano(), 36)
 	err := effect.Do("builder.group.make", func() error {
 		for _, dir := range one.dirs() {
@@ -112,11 +115,9 @@ func (g groups) open(limits Limits) (*group, error) {
 	return one, nil
 }
 
-// beside is what the sandbox itself has of processes.
-const beside = 2
 
 func (g *group) set() error {
-	memory, processes := strconv.FormatInt(g.limits.Memory, 10), strconv.FormatInt(g.limits.Processes+beside, 10)
+	memory, processes := strconv.FormatInt(g.limits.Memory, 10), strconv.FormatInt(g.limits.Processes-1, 10) // met before the user's own limit, which says nothing
 	if g.v2 {
 		return errors.Join(g.write(g.memory, "memory.max", memory), g.write(g.processes, "pids.max", processes),
 			ignoreAbsent(g.write(g.memory, "memory.swap.max", "0")), g.write(g.memory, "memory.oom.group", "1"))
@@ -150,8 +151,10 @@ func (g *group) write(dir, file, text string) error {
 
 // enter puts a process in, and with it all that it will begin.
 func (g *group) enter(pid int) error {
+	g.first = pid
 	for _, dir := range g.dirs() {
-		if err := g.write(dir, "cgroup.procs", strconv.Itoa(pid)); err != nil {
+		// One that has ended says why by itself.
+		if err := g.write(dir, "cgroup.procs", strconv.Itoa(pid)); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fault.Wrap(fault.Unavailable, err, "put the sandbox into its control group")
 		}
 	}
@@ -164,10 +167,14 @@ func (g *group) over() error {
 	if g.v2 {
 		events = "memory.events"
 	}
+	var seen takes
+	if g.memory == "" || g.processes == "" {
+		seen = takesOf("/proc", g.first)
+	}
 	switch {
-	case g.memory != "" && g.count(g.memory, events, "oom_kill") > 0:
+	case g.memory != "" && g.count(g.memory, events, "oom_kill") > 0, g.memory == "" && seen.memory > g.limits.Memory:
 		return &limit{"memory limit: the build takes more than " + sizeWords(g.limits.Memory) + " of memory"}
-	case g.processes != "" && g.count(g.processes, "pids.events", "max") > 0:
+	case g.processes != "" && g.count(g.processes, "pids.events", "max") > 0, g.processes == "" && seen.processes >= g.limits.Processes:
 		return &limit{fmt.Sprintf("process limit: the build has more than %d processes and threads at one time", g.limits.Processes)}
 	}
 	return nil

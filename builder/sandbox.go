@@ -182,9 +182,8 @@ ulimit -n "$1"
 ulimit -f "$2"
 ulimit -t "$3"
 ulimit -u "$4" || ulimit -p "$4"
-test "$5" = 0 || ulimit -d "$5"
 } 2>/dev/null
-shift 5
+shift 4
 exec "$@"`
 
 func (s *sandbox) args(c command) []string {
@@ -206,16 +205,8 @@ func (s *sandbox) args(c command) []string {
 		a = append(a, "--setenv", e[0], e[1])
 	}
 	seconds := int64(c.most/time.Second+1) * int64(s.processors)
-	// Where a control group counts, it is to be met first: it says so.
-	processes, memory := 2*c.limits.Processes, int64(0)
-	if s.groups.processes == "" {
-		processes = c.limits.Processes
-	}
-	if s.groups.memory == "" {
-		memory = c.limits.Memory >> 10
-	}
 	a = append(a, "--", "/bin/sh", "-c", inside, "sh",
-		number(c.limits.OpenFiles), number(c.limits.FileSize/512), number(seconds), number(processes), number(memory))
+		number(c.limits.OpenFiles), number(c.limits.FileSize/512), number(seconds), number(c.limits.Processes))
 	return append(a, c.argv...)
 }
 
