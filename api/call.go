@@ -33,7 +33,7 @@ func Table() []Row {
 		Version().Row, Status().Row, Plans().Row, Push().Row,
 		ModuleAdd().Row, Modules().Row, ModuleShow().Row, ModuleRemove().Row, ModuleLook().Row, ModuleHook().Row, ModulePolicy().Row, Declare().Row,
 		NodeAdd().Row, Nodes().Row, NodeShow().Row, NodeRemove().Row, Assign().Row, Unassign().Row,
-		Builds().Row, Log().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
+		Builds().Row, Log().Row, BuildCancel().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
 		BuilderAdd().Row, Builders().Row, BuilderRemove().Row,
 		LoginAdd().Row, Join().Row, Hook().Row,
 	}
@@ -139,6 +139,12 @@ func Builds() Call[BuildsIn, BuildsOut] {
 // Log asks for a build's log from an offset.
 func Log() Call[LogIn, LogOut] {
 	return call[LogIn, LogOut]("log", http.MethodGet, "/v1/builds/{build}/log", identity.Viewer, "A build's log.")
+}
+
+// BuildCancel ends a build that waits or is being made.
+func BuildCancel() Call[BuildIn, CancelOut] {
+	return call[BuildIn, CancelOut]("build-cancel", http.MethodPost, "/v1/builds/{build}/cancel", identity.Operator,
+		"Cancel a build that waits for a builder, or that one is making.")
 }
 
 // Graph asks for modules and the edges between them.

@@ -259,6 +259,18 @@ type BuildOut struct {
 	Finding     string    `json:"finding,omitempty"`
 }
 
+// BuildIn names a build by its request, its digest, or the beginning of either.
+type BuildIn struct {
+	Build string `json:"-" path:"build"`
+}
+
+// CancelOut is a build that was cancelled.
+type CancelOut struct {
+	Request string `json:"request"`
+	Module  string `json:"module"`
+	Builder string `json:"builder,omitempty"` // that was making it
+}
+
 // LogIn names a build by its request, its digest, or the beginning of either.
 type LogIn struct {
 	Build  string `json:"-" path:"build"`
@@ -291,6 +303,7 @@ type BuilderOut struct {
 	Platform string    `json:"platform"`
 	Sandbox  string    `json:"sandbox,omitempty"` // why it has none
 	Unwell   string    `json:"unwell,omitempty"`  // why it takes no work now
+	Lacks    string    `json:"lacks,omitempty"`   // which limits of a build its machine does not hold
 	LastSeen time.Time `json:"last_seen,omitzero"`
 }
 

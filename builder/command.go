@@ -11,6 +11,7 @@ import (
 
 	"noxmesh/identity"
 	"noxmesh/internal/fault"
+	"noxmesh/manifest"
 )
 
 // DefaultState is where a builder that was told nothing keeps its state.
@@ -38,6 +39,13 @@ Flags:
   --file-folder DIR   also read repositories from this folder; may be repeated
   --ssh-key FILE      the private key that repositories over ssh are read with
   --known-hosts FILE  the host keys of forges over ssh (git/known_hosts in the state)
+  --memory SIZE       of one build whose module asks for nothing else (4GiB)
+  --disk SIZE         likewise (16GiB)
+  --processes N       likewise, threads included (4096)
+  --most-memory SIZE  the most that a module may ask for (three quarters of the machine's)
+  --most-disk SIZE    likewise (four times --disk)
+  --most-processes N  likewise (four times --processes)
+  --users FIRST-LAST  as root: the users that builds run as, one each (65520-65533)
 
 Commands of a module run in a sandbox (bubblewrap) without network. Where there
 is none, modules without commands are built and others are refused with why.
@@ -56,6 +64,20 @@ type words []string
 
 func (w *words) String() string     { return strings.Join(*w, ",") }
 func (w *words) Set(s string) error { *w = append(*w, s); return nil }
+
+// size is a flag like 512MiB.
+type size int64
+
+func (v *size) String() string { return sizeWords(int64(*v)) }
+
+func (v *size) Set(s string) error {
+	n := (manifest.BuildLimits{Memory: s}).MemoryBytes()
+	if n < 16<<20 {
+		return fault.New(fault.Invalid, "%q is no size, want a number and MiB or GiB from 16MiB up, as 4GiB", s)
+	}
+	*v = size(n)
+	return nil
+}
 
 // Main runs one command line and gives its exit status. What was asked for goes
 // to out, all else to errs.
@@ -87,6 +109,13 @@ func parse(args []string, c *Config) (verb string, rest []string, err error) {
 	flags.Var((*words)(&c.FileFolders), "file-folder", "")
 	flags.StringVar(&c.SSHKey, "ssh-key", "", "")
 	flags.StringVar(&c.KnownHosts, "known-hosts", "", "")
+	flags.Var((*size)(&c.Limits.Memory), "memory", "")
+	flags.Var((*size)(&c.Limits.Tree), "disk", "")
+	flags.Int64Var(&c.Limits.Processes, "processes", 0, "")
+	flags.Var((*size)(&c.Most.Memory), "most-memory", "")
+	flags.Var((*size)(&c.Most.Tree), "most-disk", "")
+	flags.Int64Var(&c.Most.Processes, "most-processes", 0, "")
+	flags.Var(&c.Users, "users", "")
 	for {
 		if err := flags.Parse(args); err != nil {
 			return "", nil, err

@@ -115,7 +115,6 @@ func (g groups) open(limits Limits) (*group, error) {
 	return one, nil
 }
 
-
 func (g *group) set() error {
 	memory, processes := strconv.FormatInt(g.limits.Memory, 10), strconv.FormatInt(g.limits.Processes-1, 10) // met before the user's own limit, which says nothing
 	if g.v2 {

@@ -97,6 +97,9 @@ func (o *order) narrow() error {
 	if o.manifest.Build == nil {
 		return nil
 	}
+	if o.manifest.Build.Network {
+		return environment("the module asks for the network under build.network, and this builder gives a build none")
+	}
 	limits, err := o.limits.asked(o.manifest.Build.Limits, o.most)
 	if err != nil {
 		return environment("%s", err)

@@ -87,7 +87,7 @@ func (b *builder) turn(ctx context.Context) error {
 	unwell := strings.Join(wrong, "; ")
 	grant, err := b.caller.work(ctx, link.Work{
 		Format: link.Format, Mesh: b.caller.me.Mesh, Builder: b.caller.me.Builder, Counter: counter,
-		Version: b.config.Version, Platform: Platform, Sandbox: b.why, Unwell: bounded(unwell), Speaks: []int{build.Format},
+		Version: b.config.Version, Platform: Platform, Sandbox: b.why, Lacks: b.lacks, Unwell: bounded(unwell), Speaks: []int{build.Format},
 	})
 	if err == nil && unwell != "" && (grant == nil || b.unkept != nil) {
 		return fault.New(fault.Unavailable, "%s", unwell) // it was said, and none was asked for

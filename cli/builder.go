@@ -58,6 +58,9 @@ func (s *shell) showBuilders(out api.BuildersOut, now time.Time) {
 	t := newTable("BUILDER", "PLATFORM", "VERSION", "LAST SEEN", "ID", "SANDBOX")
 	for _, b := range out.Builders {
 		sandbox := "yes"
+		if b.Lacks != "" {
+			sandbox += ", but " + b.Lacks
+		}
 		switch {
 		case b.Unwell != "":
 			sandbox = "takes no work: " + b.Unwell

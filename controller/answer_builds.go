@@ -1,13 +1,16 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 
 	"noxmesh/api"
 	"noxmesh/delivery"
 	deliverystore "noxmesh/delivery/store"
 	identitystore "noxmesh/identity/store"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
 	"noxmesh/status"
 )
 
@@ -93,4 +96,40 @@ func (c *Controller) answerLog(ctx context.Context, _ api.Who, in api.LogIn) (ap
 		return nil
 	})
 	return out, err
+}
+
+// answerCancel withdraws a request. A builder that is making it hears so when it
+// next says that it is working.
+func (c *Controller) answerCancel(ctx context.Context, who api.Who, in api.BuildIn) (api.CancelOut, error) {
+	var out api.CancelOut
+	err := c.write(ctx, func(tx *db.Tx) error {
+		id, err := deliverystore.FindRequest(tx, in.Build)
+		if err != nil {
+			return err
+		}
+		r, err := deliverystore.Request(tx, id)
+		if err != nil {
+			return err
+		}
+		out = api.CancelOut{Request: id, Module: r.Module}
+		switch r.State {
+		case deliverystore.Done:
+			return fault.New(fault.Conflict, "build %s of %q has ended", in.Build, r.Module).With("mesh builds %s shows how", r.Module)
+		case deliverystore.Withdrawn:
+			return fault.New(fault.Conflict, "build %s of %q was withdrawn already: %s", in.Build, r.Module, r.Why)
+		case deliverystore.Leased:
+			b, err := identitystore.BuilderNames(tx)
+			if err != nil {
+				return err
+			}
+			out.Builder = cmp.Or(b[r.Builder], r.Builder)
+		}
+		return deliverystore.Withdraw(tx, id, delivery.CancelledBy+who.Name, clock.Now())
+	})
+	if err != nil {
+		return out, err
+	}
+	c.log.Info("build cancelled", "module", out.Module, "request", out.Request, "by", who.Name)
+	c.builds.Nudge(out.Module)
+	return out, nil
 }

@@ -242,7 +242,7 @@ func (c *Controller) answerBuilders(ctx context.Context, _ api.Who, _ api.Nothin
 		rows, err := identitystore.Builders(tx)
 		for _, b := range rows {
 			out.Builders = append(out.Builders, api.BuilderOut{
-				Builder: b.ID, Name: b.Name, Version: b.Version, Platform: b.Platform, Sandbox: b.Sandbox, Unwell: b.Unwell, LastSeen: b.LastSeen,
+				Builder: b.ID, Name: b.Name, Version: b.Version, Platform: b.Platform, Sandbox: b.Sandbox, Unwell: b.Unwell, Lacks: b.Lacks, LastSeen: b.LastSeen,
 			})
 		}
 		return err

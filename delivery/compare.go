@@ -3,6 +3,7 @@ package delivery
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"noxmesh/delivery/artifact"
@@ -182,6 +183,9 @@ func FailingOf(f Facts) *Failing {
 		return nil
 	}
 	last := ended[0]
+	if last.State == Withdrawn && strings.HasPrefix(last.Why, CancelledBy) {
+		return nil // somebody has decided so
+	}
 	out := Failing{Says: outcomeWords(f, last), Last: last.Since}
 	for _, a := range ended {
 		if a.State != last.State || a.Outcome != last.Outcome || a.Step != last.Step {
@@ -195,6 +199,9 @@ func FailingOf(f Facts) *Failing {
 	}
 	return &out
 }
+
+// CancelledBy is what the why of a request begins with that a person has withdrawn.
+const CancelledBy = "cancelled by "
 
 // lostLeases is how often a request was tried that was withdrawn for having lost
 // its builders.

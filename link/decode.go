@@ -141,6 +141,7 @@ func checkWork(v Work, r *document.Reading) {
 	c.text("platform", v.Platform, wordLimit)
 	c.text("sandbox", v.Sandbox, textLimit)
 	c.text("unwell", v.Unwell, textLimit)
+	c.text("lacks", v.Lacks, textLimit)
 	c.speaks(v.Speaks)
 }
 

@@ -50,7 +50,7 @@ func Keys() []Key {
 		{"build.artifacts.NAME.type", "`archive` or `library`; must be there", "what it is: for machines, or for other modules to be built against"},
 		{"build.artifacts.NAME.path", "relative path; must be there of an archive", "the folder of the module's folder that it is, after `build.run`; of a library, the whole folder where it is not given"},
 		{"build.artifacts.NAME.language", "name; must be there of a library", "the language in which others import it, as `go`"},
-		{"build.network", "`true` or `false`", "whether its commands reach other machines, over HTTP and HTTPS. It is recorded with the build"},
+		{"build.network", "`true` or `false`", "whether its commands need to reach other machines. No builder of this version lets them: such a build waits for one that does, and says so"},
 		{"build.limits", "object", "what one build of it may take, where the builder's default is not right. A builder gives no more than its own limits"},
 		{"build.limits.memory", "a number and `MiB` or `GiB`", "of all its processes together, with what they keep in `/tmp` and in the home folder"},
 		{"build.limits.disk", "a number and `MiB` or `GiB`", "the source, and all that is made in it"},

@@ -40,7 +40,7 @@ const JudgedByTests = "tests"
 // same changes nothing; one with another build is a finding about both. An
 // answer of a builder that was never given the request is Denied, and one that
 // does not hold what its digests say is Invalid. That one builder could not is
-// no answer while another has the request, or may have it.
+// no answer while another has the request, or may have it, and none once nobody asks.
 func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	a := row.Answer
 	r, err := Request(tx, a.Request)
@@ -61,7 +61,7 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 		tx.Changed("request", r.ID)
 		return saveLater(tx, first, row)
 	}
-	if a.Outcome == build.OutcomeEnvironment && (r.State == Open || r.State == Leased && r.Builder != a.Builder) {
+	if a.Outcome == build.OutcomeEnvironment && (r.State != Leased || r.Builder != a.Builder) {
 		return SavedNot, nil
 	}
 	tx.Changed("request", r.ID)

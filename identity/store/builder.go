@@ -19,17 +19,18 @@ type BuilderRow struct {
 	Platform string // empty: it has not asked for work yet
 	Sandbox  string // why it has none; empty where it has one
 	Unwell   string // why it takes no work now; empty where it does
+	Lacks    string // which limits of a build its machine does not hold
 	Speaks   []int
 	Counter  int64     // of its last question for work
 	LastSeen time.Time // by the controller's clock
 }
 
-const builderColumns = `id, name, sign, nats, added_at, version, platform, sandbox, unwell, speaks, counter, last_seen`
+const builderColumns = `id, name, sign, nats, added_at, version, platform, sandbox, unwell, lacks, speaks, counter, last_seen`
 
 func scanBuilder(r db.Row) (b BuilderRow, err error) {
 	var added, seen int64
 	var speaks string
-	err = r.Scan(&b.ID, &b.Name, (*string)(&b.Sign), &b.Nats, &added, &b.Version, &b.Platform, &b.Sandbox, &b.Unwell, &speaks, &b.Counter, &seen)
+	err = r.Scan(&b.ID, &b.Name, (*string)(&b.Sign), &b.Nats, &added, &b.Version, &b.Platform, &b.Sandbox, &b.Unwell, &b.Lacks, &speaks, &b.Counter, &seen)
 	if err != nil {
 		return b, err
 	}
@@ -80,9 +81,9 @@ func SeeBuilder(tx *db.Tx, w link.Work, at time.Time) error {
 		return err
 	}
 	tx.Changed("builder", w.Builder)
-	n, err := tx.Exec(`UPDATE builder SET counter = $1, version = $2, platform = $3, sandbox = $4, speaks = $5, last_seen = $6, unwell = $8
+	n, err := tx.Exec(`UPDATE builder SET counter = $1, version = $2, platform = $3, sandbox = $4, speaks = $5, last_seen = $6, unwell = $8, lacks = $9
 		WHERE id = $7 AND removed_at = 0 AND counter < $1`,
-		w.Counter, w.Version, w.Platform, w.Sandbox, speaks, db.Millis(at), w.Builder, w.Unwell)
+		w.Counter, w.Version, w.Platform, w.Sandbox, speaks, db.Millis(at), w.Builder, w.Unwell, w.Lacks)
 	if err != nil || n == 1 {
 		return err
 	}
