@@ -50,7 +50,7 @@ func AddBuilder(tx *db.Tx, b BuilderRow) error {
 		return fault.New(fault.Conflict, "there is a builder %q already", b.Name).With("mesh builder remove %s first, if another is to have the name", b.Name)
 	}
 	tx.Changed("builder", b.ID)
-	n, err := tx.Exec(`INSERT INTO builder (`+builderColumns+`, removed_at) VALUES ($1, $2, $3, $4, $5, $6, '', '', '', '', 0, 0, 0) ON CONFLICT (id) DO NOTHING`,
+	n, err := tx.Exec(`INSERT INTO builder (`+builderColumns+`, removed_at) VALUES ($1, $2, $3, $4, $5, $6, '', '', '', '', '', 0, 0, 0) ON CONFLICT (id) DO NOTHING`,
 		b.ID, b.Name, string(b.Sign), b.Nats, db.Millis(b.AddedAt), b.Version)
 	if err == nil && n == 0 {
 		return fault.New(fault.Conflict, "the id %q was given to a builder before", b.ID)
