@@ -219,7 +219,7 @@ func live(t *testing.T, text string) {
 	}
 	b.caller.link = overHTTP{m.Link}
 	for range 3 {
-		if err := b.turn(t.Context()); err != nil {
+		if _, err := b.turn(t.Context()); err != nil {
 			t.Log(err)
 		}
 	}

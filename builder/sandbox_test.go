@@ -270,7 +270,7 @@ func TestASandboxIsTriedAgainWhereADiskRefused(t *testing.T) {
 	b.caller.link = rig.controller
 	for _, refused := range []bool{false, true} {
 		b.sandbox, b.why, b.refused = nil, "the disk", refused
-		if err := b.turn(t.Context()); err != nil {
+		if _, err := b.turn(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if tried := b.sandbox != nil && b.why == ""; tried != refused {

@@ -52,7 +52,8 @@ func (b *builder) loop(ctx context.Context) error {
 	wait := backoff{random: b.random}
 	for ctx.Err() == nil {
 		began := time.Now()
-		if err := b.turn(ctx); err != nil {
+		made, err := b.turn(ctx)
+		if err != nil {
 			if ctx.Err() == nil {
 				b.log.Warn("no work", "why", said(err))
 			}
@@ -60,26 +61,29 @@ func (b *builder) loop(ctx context.Context) error {
 			continue
 		}
 		wait.reset()
-		pause(ctx, time.Second-time.Since(began)) // an answer that comes at once must not be asked for a thousand times
+		if !made { // there may be more where there was work; a "nothing" that comes at once must not be asked for a thousand times
+			pause(ctx, time.Second-time.Since(began))
+		}
 	}
 	return nil
 }
 
-// turn brings away what is kept, asks for one request, and makes it.
-func (b *builder) turn(ctx context.Context) error {
+// turn brings away what is kept, asks for one request, and makes it. Made is
+// whether one was, and its answer has its receipt.
+func (b *builder) turn(ctx context.Context) (made bool, err error) {
 	if b.refused {
 		b.trySandbox(ctx)
 	}
 	wrong := b.wrong()
 	if err := b.bringAway(ctx); err != nil {
 		if !disk.Refused(err) {
-			return err
+			return false, err
 		}
 		wrong = append(wrong, said(err))
 	}
 	counter, unkept, err := b.state.count(&b.counter)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if unkept != nil {
 		wrong = append(wrong, said(unkept))
@@ -90,51 +94,51 @@ func (b *builder) turn(ctx context.Context) error {
 		Version: b.config.Version, Platform: Platform, Sandbox: b.why, Lacks: b.lacks, Unwell: bounded(unwell), Speaks: []int{build.Format},
 	})
 	if err == nil && unwell != "" && (grant == nil || b.unkept != nil) {
-		return fault.New(fault.Unavailable, "%s", unwell) // it was said, and none was asked for
+		return false, fault.New(fault.Unavailable, "%s", unwell) // it was said, and none was asked for
 	}
 	if unwell != "" {
 		b.log.Warn("this builder is not well", "why", unwell)
 	}
 	if err != nil || grant == nil {
-		return err
+		return false, err
 	}
 	if unwell = cmp.Or(strings.Join(b.wrong(), "; "), unwell); unwell != "" {
 		// It was well when it asked, and while it waited its disk has filled. The next
 		// question says so, and what it was given goes to another.
-		return fault.New(fault.Unavailable, "request %s is not begun: %s", grant.request.ID, unwell)
+		return false, fault.New(fault.Unavailable, "request %s is not begun: %s", grant.request.ID, unwell)
 	}
-	if err := b.take(ctx, *grant); err != nil {
-		return err
+	if made, err = b.take(ctx, *grant); err != nil {
+		return false, err
 	}
-	return b.bringAway(ctx)
+	return made, b.bringAway(ctx)
 }
 
 // take makes one request and keeps its answer.
-func (b *builder) take(ctx context.Context, g grant) error {
+func (b *builder) take(ctx context.Context, g grant) (made bool, err error) {
 	id := g.request.ID
 	waiting, err := b.state.has(id)
 	if err != nil || waiting {
-		return err // it was made before, and its answer goes out with the next turn
+		return false, err // it was made before, and its answer goes out with the next turn
 	}
 	b.log.Info("building", "module", g.request.Module, "commit", g.request.Commit, "request", id)
 	log := &logbook{}
 	began := clock.Now()
-	made, end := b.make(ctx, g, log)
+	result, end := b.make(ctx, g, log)
 	log.Close()
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // the builder stops: the lease runs out, and another makes it
+		return false, nil //nolint:nilerr // the builder stops: the lease runs out, and another makes it
 	}
-	answer := b.describe(g.request, made, end)
+	answer := b.describe(g.request, result, end)
 	answer.Began, answer.Ended = began.UnixMilli(), began.Add(time.Since(began)).UnixMilli()
 	answer.Log, answer.LogSize = document.Sum(log.Text()), int64(len(log.Text()))
 	answer = sayable(answer)
 	b.log.Info("built", "module", g.request.Module, "request", id, "outcome", answer.Outcome, "step", answer.Step, "tests", answer.Tests, "took", shortly(time.Since(began)))
 	envelope, err := link.Seal(b.caller.me.key, link.TypeBuildAnswer, answer)
 	if err != nil {
-		return err
+		return false, err
 	}
 	b.unkept = &kept{id, envelope, log.Text()}
-	return b.keep()
+	return true, b.keep()
 }
 
 // keep puts on the disk what waits for that in memory: a build is not made again

@@ -242,7 +242,7 @@ func TestWithoutASandboxOnlyModulesWithoutCommandsAreBuilt(t *testing.T) {
 	b.caller.link = rig.controller
 	for _, q := range []build.Request{without, with} {
 		rig.ask(q)
-		if err := b.turn(t.Context()); err != nil {
+		if _, err := b.turn(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -328,7 +328,7 @@ func TestOnlyWhatTheMeshSignedIsBelieved(t *testing.T) {
 	} {
 		rig.controller.queue = []build.Request{good}
 		rig.controller.forge = forge
-		if err := b.turn(t.Context()); err == nil {
+		if _, err := b.turn(t.Context()); err == nil {
 			t.Errorf("%s: it was taken", name)
 		}
 		if len(rig.controller.answers) > 0 || rig.registry.written() > 0 {
@@ -365,7 +365,7 @@ func TestAnAnswerIsKeptUntilTheMeshItselfHasIt(t *testing.T) {
 		return e
 	}
 	for range 3 {
-		if err := b.turn(t.Context()); err == nil {
+		if _, err := b.turn(t.Context()); err == nil {
 			t.Error("a receipt by a stranger was believed")
 		}
 		if ids, err := b.state.peek(); err != nil || len(ids) != 1 {
@@ -383,11 +383,11 @@ func TestAnAnswerIsKeptUntilTheMeshItselfHasIt(t *testing.T) {
 		}
 		return e
 	}
-	if err := b.turn(t.Context()); err == nil {
+	if _, err := b.turn(t.Context()); err == nil {
 		t.Error("a receipt for another request was believed")
 	}
 	rig.controller.forge = nil
-	if err := b.turn(t.Context()); err != nil {
+	if _, err := b.turn(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if ids, err := b.state.peek(); err != nil || len(ids) != 0 {
@@ -431,11 +431,11 @@ func TestANewDeclareKeyIsFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	bring(stranger, 2)
-	if err := b.turn(t.Context()); err == nil {
+	if _, err := b.turn(t.Context()); err == nil {
 		t.Error("a key document of another root was believed")
 	}
 	bring(rig.root, 2)
-	if err := b.turn(t.Context()); err != nil {
+	if _, err := b.turn(t.Context()); err != nil {
 		t.Errorf("the next key document: %v", err)
 	}
 	_, keys, err := b.state.member()
