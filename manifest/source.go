@@ -124,7 +124,11 @@ func (c *checker) in(name string) {
 		return
 	}
 	r, ok := image.Parse(name)
+	before, digest, pinned := strings.Cut(name, "@")
+	_, known := image.Parse(before)
 	switch {
+	case !ok && pinned && known && !document.Digest(digest).Valid():
+		c.Fault("build.in", wantDigest, "%q is not a digest", document.Short(digest))
 	case !ok:
 		c.Fault("build.in", wantImage, "%q is not the name of an image", document.Short(name))
 	case r.Digest != "" && !document.Digest(r.Digest).Valid():
