@@ -14,7 +14,7 @@ type Reading struct {
 }
 
 // version goes up when the readers find something else in the same files.
-const version = 2
+const version = 3
 
 // Key is the key of a reading. Files is the key of the files, or empty for the
 // beginning that all keys of this folder have.
@@ -22,8 +22,17 @@ func Key(platform, folder, files string) string {
 	return fmt.Sprintf("%d %s %q %s", version, platform, folder, files)
 }
 
-// FileLimit is the largest file that is read, in bytes.
+// FileLimit is the largest file that is read, in bytes. Of a larger one a
+// language may read the beginning; see Opening.
 const FileLimit = 4 << 20
+
+// Opening is a language in which some files say at their beginning all that is
+// asked for. One that is larger than FileLimit is given to Read with that much,
+// and a byte more: whether it says all is for Read to tell.
+type Opening interface {
+	// Opens reports whether a file is of those, by its path.
+	Opens(path string) bool
+}
 
 // manifestName is the file that makes a folder another module's.
 const manifestName = "module.json"
@@ -61,6 +70,13 @@ func Read(languages []Language, in Input) map[string]Found {
 				continue
 			}
 			text, why := follow(in.Folder, f, there)
+			if why == "" && len(text) > FileLimit {
+				if o, is := l.(Opening); is && o.Opens(f.Path) {
+					text = text[:FileLimit+1]
+				} else {
+					why = fmt.Sprintf("it has more than %d MiB, and is not read", FileLimit>>20)
+				}
+			}
 			if why != "" {
 				found.Faults = append(found.Faults, Fault{At: Place{File: strings.ToValidUTF8(f.Path, "\ufffd")}, Why: why})
 			} else {
@@ -146,8 +162,6 @@ func follow(folder string, f File, there map[string]File) (text []byte, why stri
 // unreadable is why a text cannot be read as code.
 func unreadable(path string, text []byte) string {
 	switch {
-	case len(text) > FileLimit:
-		return fmt.Sprintf("it has more than %d MiB, and is not read", FileLimit>>20)
 	case Pointer(text):
 		return "it is a pointer of Git LFS, and what it points to is not in the repository: commit the file itself"
 	case !utf8.ValidString(path):

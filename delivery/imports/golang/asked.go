@@ -2,6 +2,7 @@ package golang
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"strings"
 
@@ -66,10 +67,7 @@ func isTest(f imports.File) bool { return strings.HasSuffix(f.Path, "_test.go") 
 
 // read reads one file, where it is compiled.
 func (r *reading) read(from *folder, file imports.File, test bool) {
-	if why := tooLarge(file); why != "" {
-		r.fault(file.Path, 0, why)
-		return
-	}
+	file, cut := opening(file)
 	ok, line, why := r.platform.compiled(file.Text)
 	if why != "" {
 		r.fault(file.Path, line, why)
@@ -85,6 +83,9 @@ func (r *reading) read(from *folder, file imports.File, test bool) {
 	}
 	if at, no := unread(file); no != "" {
 		line, why = at, no
+	}
+	if cut && !begun(file.Text, s.end) {
+		line, why = 0, fmt.Sprintf("is larger than %d MiB, and its imports do not end before that: move them up, or split it", imports.FileLimit>>20)
 	}
 	if why != "" {
 		r.fault(file.Path, line, why)

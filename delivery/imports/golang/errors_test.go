@@ -70,7 +70,9 @@ func badFiles() map[string]map[string]string {
 	bad := map[string]map[string]string{
 		"a long path":            {"go.mod": "module a\n", long("a/", 2100) + "a.go": "package a\n"},
 		"a deep path":            {"go.mod": "module a\n", long("a/", 300) + "a.go": "package a\n"},
-		"a large file":           {"go.mod": "module a\n", "a.go": long(" ", 16<<20) + "package a\n"},
+		"a large file":           {"go.mod": "module a\n", "a.go": long(" ", imports.FileLimit) + "package a\n"},
+		"a large go.mod":         {"go.mod": "module a\n" + long("\n", imports.FileLimit)},
+		"a file of imports":      {"go.mod": "module a\n", "a.go": "package a\n" + long("import \"b\"\n", imports.FileLimit/11)},
 		"outside":                {"a.go": "package a\n\nimport \"../b\"\n"},
 		"beside, in a Go module": {"go.mod": "module a\n", "a.go": "package a\n\nimport \"./b\"\n"},
 	}

@@ -3,6 +3,9 @@ package golang_test
 import (
 	"strings"
 	"testing"
+
+	"noxmesh/delivery/imports"
+	"noxmesh/delivery/imports/golang"
 )
 
 func TestImports(t *testing.T) {
@@ -137,8 +140,8 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a/", 2048)
 	for name, s := range map[string]story{
-		"a large source":        {tree: "-- a.go --\npackage a\n//" + strings.Repeat(" ", 16<<20), want: "fault a.go is larger than 16 MiB: split it\n"},
-		"a large go.mod":        {tree: "-- go.mod --\nmodule m.org\n//" + strings.Repeat(" ", 16<<20), want: "fault go.mod is larger than 16 MiB: split it\n"},
+		"a large source":        {tree: "-- a.go --\npackage a\n//" + strings.Repeat(" ", 16<<20), want: "fault a.go is larger than 4 MiB, and its imports do not end before that: move them up, or split it\n"},
+		"a large go.mod":        {tree: "-- go.mod --\nmodule m.org\n//" + strings.Repeat(" ", 16<<20), want: "fault go.mod is larger than 4 MiB, and is not read\n"},
 		"large, and not for us": {tree: "-- a_windows.go --\n//" + strings.Repeat(" ", 16<<20)},
 		"a long path":           {tree: "-- " + long + "a.go --\npackage a\n", want: "fault " + long + "a.go its path is longer than 4096 bytes: no machine can check it out\n"},
 		"a deep path":           {tree: "-- " + long[:514] + "a.go --\npackage a\n", want: "fault " + long[:514] + "a.go stands more than 256 folders deep: move it up\n"},
@@ -191,5 +194,43 @@ func TestBuildConstraints(t *testing.T) {
 				t.Errorf("%s: is read:\n%s\n%s", platform, tree, got)
 			}
 		}
+	}
+}
+
+// Generated code may be of any size: what it imports stands at its beginning.
+// Where that is not all of it, it is said.
+func TestALargeFileIsReadByItsBeginning(t *testing.T) {
+	t.Parallel()
+	const header = "//go:build linux\n\npackage a\n\nimport \"example.com/lib\"\n"
+	fill := func(begin, with string) string {
+		return begin + strings.Repeat(with, imports.FileLimit/len(with)+2)
+	}
+	for name, c := range map[string]struct {
+		text   string
+		faulty bool
+	}{
+		"a table":                    {fill(header+"\nvar x = []int{\n", "\t1, // é\n"), false},
+		"a string":                   {fill(header+"\nvar x = `", "é"), false},
+		"half a character at 4 MiB":  {fill(header+"\nvar x = `y", "é"), false},
+		"a remark after the imports": {fill(header+"// ", "é"), true},
+		"imports without end":        {fill(header, "import \"example.com/lib\"\n"), true},
+		"imports in a bracket":       {fill(header+"import (\n", "\"example.com/lib\"\n"), true},
+		"a word at the very end":     {header + strings.Repeat("\n", imports.FileLimit-len(header)-2) + "vars x int\n", true},
+		"a remark before the clause": {fill("//", "x") + "\npackage a\n", true},
+		"not for this platform":      {fill("//go:build windows\n\npackage a\n", "import \"b\"\n"), false},
+	} {
+		in := imports.Input{Platform: "linux/amd64", Files: []imports.File{{Path: "go.mod", Text: []byte("module a\n")}, {Path: "a.go", Text: []byte(c.text)}}}
+		found := imports.Read([]imports.Language{golang.Language{}}, in)["go"]
+		if (len(found.Faults) > 0) != c.faulty {
+			t.Errorf("%s: %v", name, found.Faults)
+		}
+		asks := strings.HasPrefix(c.text, header)
+		if is := len(found.Imports) == 1 && found.Imports[0].Name == "example.com/lib" && found.Imports[0].At.Line == 5; is != asks {
+			t.Errorf("%s: it imports %v", name, found.Imports)
+		}
+	}
+	in := imports.Input{Platform: "linux/amd64", Files: []imports.File{{Path: "go.mod", Text: []byte(fill("module a\n", "\n"))}}}
+	if found := imports.Read([]imports.Language{golang.Language{}}, in)["go"]; len(found.Faults) != 1 || found.Faults[0].Why != "it has more than 4 MiB, and is not read" {
+		t.Errorf("a go.mod of more than 4 MiB: %v", found)
 	}
 }

@@ -26,6 +26,9 @@ func (Language) Wants(file string, above bool) bool {
 	return strings.HasSuffix(name, ".go") && !vendored(path.Dir(file))
 }
 
+// Opens is each Go file: its imports stand before all other code.
+func (Language) Opens(file string) bool { return strings.HasSuffix(file, ".go") }
+
 // Read is what the files say.
 func (Language) Read(in imports.Input) imports.Found {
 	r := newReading(in)

@@ -71,6 +71,9 @@ func compiled(file string) bool {
 
 const embedding = "//go:embed"
 
+// maxSize is the largest Go file of a library: what it embeds may stand anywhere in it.
+const maxSize = 16 << 20
+
 // embedsOf is the files that a Go file embeds.
 func embedsOf(tree fs.FS, file string) ([]string, error) {
 	text, err := imports.Text(tree, file, maxSize)

@@ -3,6 +3,7 @@ package golang
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -88,9 +89,9 @@ func newReading(in imports.Input) *reading {
 
 // readModfile reads a go.mod or a go.work, and says what is wrong with it.
 func readModfile(f imports.File) (m modfile, wrong imports.Fault) {
-	line, why := 0, tooLarge(f)
-	if why == "" {
-		line, why = unread(f)
+	line, why := unread(f)
+	if len(f.Text) > imports.FileLimit {
+		line, why = 0, fmt.Sprintf("is larger than %d MiB, and is not read", imports.FileLimit>>20)
 	}
 	if why == "" {
 		m, line, why = parseModfile(f.Text)

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	maxSize  = 16 << 20 // of a file: generated code of several MiB is real
-	maxPath  = 4096     // of a file or an import: a longer one no Linux machine can have in its file system
-	maxDepth = 256      // folders in folders: what is looked up by folder costs their number
+	maxPath  = 4096 // of a file or an import: a longer one no Linux machine can have in its file system
+	maxDepth = 256  // folders in folders: what is looked up by folder costs their number
 )
 
 // source is what a Go file's header says.
 type source struct {
 	name    string // of its package
 	imports []line
+	end     int // of the last import, or of the package clause
 }
 
 // unreachable is why a path is none that is looked at.
@@ -39,12 +39,39 @@ func unreachable(file string) (why string) {
 	return ""
 }
 
-// tooLarge is why a file is not looked into.
-func tooLarge(f imports.File) (why string) {
-	if len(f.Text) > maxSize {
-		return "is larger than 16 MiB: split it"
+// opening is the file's text, or of one that is too large the beginning: what it
+// imports stands there, before all that is generated.
+func opening(f imports.File) (_ imports.File, cut bool) {
+	if len(f.Text) <= imports.FileLimit {
+		return f, false
 	}
-	return ""
+	text := f.Text[:imports.FileLimit]
+	for range utf8.UTFMax - 1 { // no half of a character
+		if r, n := utf8.DecodeLastRune(text); r != utf8.RuneError || n != 1 {
+			break
+		}
+		text = text[:len(text)-1]
+	}
+	f.Text = text
+	return f, true
+}
+
+// begun reports whether there is something whole in a text that goes on behind
+// this offset, and be it a mistake.
+func begun(text []byte, end int) bool {
+	files := token.NewFileSet()
+	var s scanner.Scanner
+	rest := text[end:]
+	s.Init(files.AddFile("", files.Base(), len(rest)), rest, func(token.Position, string) {}, 0)
+	for {
+		pos, tok, lit := s.Scan()
+		switch {
+		case tok == token.EOF:
+			return false
+		case tok != token.SEMICOLON:
+			return files.PositionFor(pos, false).Offset+max(len(lit), len(tok.String())) < len(rest)
+		}
+	}
 }
 
 // unread is why a file cannot be read as text, and in which line.
@@ -90,7 +117,10 @@ func parseSource(text []byte) (s source, wrong int, why string) {
 	if file == nil || file.Name == nil {
 		return s, wrong, why
 	}
-	s.name = file.Name.Name
+	s.name, s.end = file.Name.Name, files.PositionFor(file.Name.End(), false).Offset
+	if n := len(file.Decls); n > 0 {
+		s.end = files.PositionFor(file.Decls[n-1].End(), false).Offset
+	}
 	for _, spec := range file.Imports {
 		at := files.PositionFor(spec.Path.Pos(), false).Line
 		name, no := importPath(spec)
