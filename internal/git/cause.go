@@ -3,7 +3,9 @@ package git
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -100,7 +102,43 @@ func classify(ctx context.Context, runErr error, stderr []byte, limit time.Durat
 		e = fault.Wrap(m.kind, m.cause, "git said %q", lines)
 	}
 	e.Hint = m.hint
-	return e
+	return &ending{e, runErr}
+}
+
+// ending is what a git that failed has said, and how it ended.
+type ending struct {
+	said *fault.Error
+	how  error
+}
+
+// Error is what it said.
+func (e *ending) Error() string { return e.said.Error() }
+
+// Unwrap is what it said, and how it ended.
+func (e *ending) Unwrap() []error { return []error{e.said, e.how} }
+
+// says reports whether git ended by itself with this status. One that could not
+// begin, was killed, or had no more time has said nothing.
+func says(err error, status int) bool {
+	var x *exec.ExitError
+	return errors.As(err, &x) && x.ExitCode() == status
+}
+
+// isMachines reports whether git ended, or was ended, for want of something that
+// is this machine's to give.
+func isMachines(err error) bool {
+	var x *exec.ExitError
+	if !errors.As(err, &x) || x.ExitCode() < 0 {
+		return true
+	}
+	for _, no := range []syscall.Errno{
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, syscall.ENOMEM, syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN,
+	} {
+		if strings.Contains(strings.ToLower(err.Error()), ": "+no.Error()) {
+			return true
+		}
+	}
+	return strings.Contains(err.Error(), "ut of memory")
 }
 
 // meaning is what git meant. What it says itself counts before what it passes on

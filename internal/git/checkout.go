@@ -103,8 +103,8 @@ func (g *Git) write(ctx context.Context, gitDir, tree, dir string) error {
 		{"checkout-index", "--quiet", "--all"},
 	} {
 		if _, err := g.run(ctx, call{protocol: local, gitDir: gitDir, workTree: dir, args: args}); err != nil {
-			// Nothing was asked of a remote: what git cannot write, the tree made impossible or the disk did.
-			if fault.KindOf(err) == fault.Unavailable && ctx.Err() == nil {
+			// Nothing was asked of a remote: what git cannot write, the tree made impossible or this machine did.
+			if fault.KindOf(err) == fault.Unavailable && !isMachines(err) {
 				return fault.Wrap(fault.Invalid, err, "")
 			}
 			return err

@@ -71,11 +71,14 @@ func (h history) fetch(ctx context.Context, commit, ref string) error {
 // judge looks for the one before in what comes before commit. Whether the two
 // have nothing in common is known only of a forge that still has both, whole.
 func (h history) judge(ctx context.Context, commit, from string) (Descent, error) {
-	if h.git.hold(ctx, h.dir, commit) != nil {
-		return "", fault.Wrap(fault.NotFound, NoCommit, "commit %s", commit)
+	if err := h.git.hold(ctx, h.dir, commit); err != nil {
+		return "", err
 	}
-	if h.git.hold(ctx, h.dir, from) == nil {
+	switch err := h.git.hold(ctx, h.dir, from); {
+	case err == nil:
 		return Forward, nil // whatever is there came with commit
+	case !errors.Is(err, NoCommit):
+		return "", err
 	}
 	if h.short(ctx) {
 		return FarApart, nil
@@ -84,10 +87,13 @@ func (h history) judge(ctx context.Context, commit, from string) (Descent, error
 		return Rewritten, nil //nolint:nilerr // a forge that has it no more, or cut short, says nothing of what they have in common
 	}
 	_, err := h.git.run(ctx, call{protocol: local, gitDir: h.dir, args: []string{"merge-base", commit, from}})
-	if err != nil && ctx.Err() == nil && h.git.hold(ctx, h.dir, from) == nil {
+	switch {
+	case says(err, 1) && h.git.hold(ctx, h.dir, from) == nil:
 		return Unrelated, nil
+	case err != nil && !says(err, 1):
+		return "", fault.Add(err, "looking for what commits %s and %s have in common", commit, from)
 	}
-	return Rewritten, ctx.Err()
+	return Rewritten, nil
 }
 
 // short reports whether history was cut off.

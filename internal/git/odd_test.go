@@ -58,7 +58,7 @@ func TestASubmoduleIsNoSource(t *testing.T) {
 			r.git("update-index", "--add", "--cacheinfo", "160000,"+commit+",board/dep")
 			r.git("commit", "-q", "-m", "dep")
 			for folder, want := range map[string]bool{"": true, "board": true, "board/dep": false, "board/dep/sub": false} {
-				found, err := g.Look(t.Context(), Place{URL: r.url, Folder: folder}, Known{Wants: func(string, bool) bool { return true }})
+				found, err := g.Look(t.Context(), Place{URL: r.url, Folder: folder}, Known{Wants: func(string, bool) bool { return true }, FileLimit: fileLimit})
 				if err != nil || want == (found.Cause == NoFolder) {
 					t.Errorf("%q: %+v %v", folder, found, err)
 				}
@@ -89,7 +89,7 @@ func TestNamesThatAreNotUTF8(t *testing.T) {
 			"Board/module.json": `{"module":"upper"}`, "board/module.json": `{"module":"lower"}`, "tab\tand \"quotes\"": "odd", "e\u0301": "two", "\u00e9": "one",
 		}
 		head := r.commit("first", files)
-		found, err := g.Look(t.Context(), Place{URL: r.url}, Known{Wants: func(string, bool) bool { return true }})
+		found, err := g.Look(t.Context(), Place{URL: r.url}, Known{Wants: func(string, bool) bool { return true }, FileLimit: fileLimit})
 		if err != nil || len(found.Files) != len(files) {
 			t.Fatalf("%d files, %v", len(found.Files), err)
 		}
@@ -209,7 +209,7 @@ func TestLinksAreWrittenAndNotFollowed(t *testing.T) {
 		}
 	}
 	head := r.commit("links", nil)
-	found, err := g.Look(t.Context(), Place{URL: r.url}, Known{Wants: func(string, bool) bool { return true }})
+	found, err := g.Look(t.Context(), Place{URL: r.url}, Known{Wants: func(string, bool) bool { return true }, FileLimit: fileLimit})
 	if err != nil {
 		t.Fatal(err)
 	}

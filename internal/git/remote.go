@@ -219,15 +219,19 @@ func (g *Git) fetchThrough(ctx context.Context, f fetchThrough) error {
 	if err := g.fetch(ctx, f.protocol, f.dir, "--depth=1", f.url, f.ref); err != nil {
 		return err
 	}
-	if g.hold(ctx, f.dir, f.commit) == nil {
-		return nil
+	if err := g.hold(ctx, f.dir, f.commit); !errors.Is(err, NoCommit) {
+		return err
 	}
 	return g.fetch(ctx, f.protocol, f.dir, "--unshallow", f.url, f.ref)
 }
 
-// hold refuses a dir that does not have exactly this commit.
+// hold refuses a dir that does not have exactly this commit: NoCommit where git
+// has looked, and says so.
 func (g *Git) hold(ctx context.Context, dir, commit string) error {
 	out, err := g.run(ctx, call{protocol: local, gitDir: dir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", commit + "^{commit}"}})
+	if err != nil && !says(err, 1) {
+		return fault.Add(err, "looking for commit %s", commit)
+	}
 	if err != nil || string(bytes.TrimSpace(out)) != commit {
 		return fault.Wrap(fault.NotFound, NoCommit, "commit %s", commit).With("it was pushed over, or never there: look at the source again")
 	}

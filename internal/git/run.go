@@ -99,6 +99,9 @@ func (g *Git) start(cmd *exec.Cmd, read func(io.Reader) error) error {
 		_ = killGroup(cmd.Process)
 	}
 	waitErr := cmd.Wait()
+	if errors.Is(waitErr, exec.ErrWaitDelay) {
+		waitErr = nil // it has ended well, and somebody else still holds what it says its errors to
+	}
 	switch {
 	case limitErr != nil:
 		return limitErr

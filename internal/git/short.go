@@ -77,8 +77,11 @@ func (g *Git) begins(ctx context.Context, dir, short, where string) (string, err
 			all = append(all, commit)
 		}
 	}
-	if len(all) < 2 {
+	switch len(all) {
+	case 0:
 		return "", fault.Wrap(fault.NotFound, NoCommit, "%s of %q", short, where)
+	case 1:
+		return all[0], nil
 	}
 	slices.Sort(all)
 	return "", fault.New(fault.Invalid, "%d commits of %q begin with %s", len(all), where, short).
