@@ -51,6 +51,22 @@ func Pack(ctx context.Context, root *os.Root, w io.Writer) (Packed, error) {
 	}, nil
 }
 
+// List is what Pack would pack, sorted, without the files' digests: for whoever
+// writes another form of the same content. What cannot be delivered is refused.
+func List(ctx context.Context, root *os.Root) ([]Entry, error) {
+	entries, err := walk(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	if err := packable(entries); err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		entries[i].Digest = ""
+	}
+	return entries, nil
+}
+
 // packable checks the entries as an index is checked, before their digests are known.
 func packable(entries []Entry) error {
 	if len(entries) == 0 {

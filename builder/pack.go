@@ -28,6 +28,7 @@ const maxFile = 256 << 20
 type packed struct {
 	files    map[string]manifest.Resolved // by the path in from
 	archives map[string]document.Digest   // by the artifact's name: its index
+	packages []manifest.Package           // by artifact
 	where    build.Where
 	blobs    []blob // in the order in which they are published
 }
@@ -110,8 +111,11 @@ func (o *order) packOne(ctx context.Context, name string, made manifest.Artifact
 		return err
 	}
 	defer dir.Close()
-	if made.Type == typeLibrary {
+	switch made.Type {
+	case typeLibrary:
 		return o.packLibrary(ctx, name, made.Language, dir)
+	case typePackage:
+		return o.packPackage(ctx, name, made, dir)
 	}
 	return o.packFolder(ctx, name, dir)
 }
@@ -177,7 +181,7 @@ func (o *order) derive() (manifest.Built, error) {
 	}
 	q := o.request
 	prov := manifest.Provenance{
-		Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure, Libraries: o.libraries(), Environment: q.In(),
+		Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure, Libraries: o.libraries(), Packages: o.packed.packages, Environment: q.In(),
 		Network: o.manifest.Build != nil && o.manifest.Build.Network,
 	}
 	return manifest.Derive(o.manifest, prov, resolved)

@@ -115,6 +115,31 @@ func (c *checker) provenance(p Provenance) {
 			c.Fault(at, "sort by artifact, each once", "it does not come after the library before it")
 		}
 	}
+	c.packages(p.Packages)
+}
+
+func (c *checker) packages(all []Package) {
+	for i, p := range all {
+		at := document.At("built.packages", i)
+		if !mesh.ValidModuleName(p.Artifact) {
+			c.Fault(at+".artifact", wantName, "%q is not the name of an artifact", document.Short(p.Artifact))
+		}
+		if !packageName.MatchString(p.Name) {
+			c.Fault(at+".name", "want lower-case letters, digits, + - and .", "%q is not the name of a package", document.Short(p.Name))
+		}
+		if !packageVersion.MatchString(p.Version) {
+			c.Fault(at+".version", "want it as Debian writes one", "%q is not the version of a package", document.Short(p.Version))
+		}
+		if !p.Digest.Valid() {
+			c.Fault(at+".digest", wantDigest, "%q is not a digest", document.Short(string(p.Digest)))
+		}
+		if p.Size < 1 {
+			c.Fault(at+".size", "want the size of what the digest is of", "size %d", p.Size)
+		}
+		if i > 0 && all[i-1].Artifact >= p.Artifact {
+			c.Fault(at, "sort by artifact, each once", "it does not come after the package before it")
+		}
+	}
 }
 
 // CheckClosure adds to a reading what is wrong with an input closure: it is

@@ -101,6 +101,7 @@ func badBuilt() map[string]string {
 		"a built resource":    `{"format": 1, "module": "a", "resources": [{"id": "b", "type": "file", "path": "/b", "digest": "x", "size": -1}, {"id": "c", "type": "archive", "path": "/c", "digest": "sha256:` + strings.Repeat("a", 64) + `", "size": 3}], "built": {` + good + `, "closure": []}}`,
 		"where it comes from": built(`"commit": "x", "tree": "y", "platform": "z", "closure": [], "environment": "w"`),
 		"libraries":           built(good + `, "closure": [], "libraries": [{"artifact": "B", "language": "G", "digest": "x"}, {"artifact": "A", "language": "G", "digest": "x"}]`),
+		"packages":            built(good + `, "closure": [], "packages": [{"artifact": "B", "name": "B", "version": "v", "digest": "x", "size": 0}, {"artifact": "A", "name": "b", "version": "1", "digest": "x", "size": 1}]`),
 		"a closure":           built(good + `, "closure": [{"module": "B", "artifact": "G", "digest": "x"}, {"module": "A", "artifact": "G", "digest": "x"}]`),
 	}
 }

@@ -16,6 +16,10 @@ const (
 // typeLibrary is what others are built against: an artifact, and no resource.
 const typeLibrary = "library"
 
+// typePackage is what a machine's own package manager installs: an artifact, and
+// no resource yet.
+const typePackage = "package"
+
 // fields is what belongs to a resource of each type besides id, type and path.
 // A field that does not belong is refused: it would do nothing. Of several
 // names with | between them there is exactly one.
@@ -46,7 +50,7 @@ func laterType(t string) (says string, later bool) {
 }
 
 func laterArtifact(t string) (says string, later bool) {
-	if slices.Contains([]string{"image", "package"}, t) {
+	if slices.Contains([]string{"image"}, t) {
 		return "this version makes no artifacts of type \"" + t + "\" yet", true
 	}
 	return "", false
@@ -71,54 +75,58 @@ func laterKeys() map[string]string {
 // or wrote another kind.
 func examples() map[string]string {
 	return map[string]string{
-		"":                           `{"module": "board"}`,
-		"module":                     `"board"`,
-		"summary":                    `"What it is, in one line"`,
-		"provides":                   `["board"]`,
-		"provides[]":                 `"board" or {"name": "board", "scope": "mesh"}`,
-		"provides[].name":            `"board"`,
-		"provides[].scope":           `"mesh"`,
-		"requires":                   `["name-resolution"]`,
-		"requires[]":                 `"name-resolution"`,
-		"instances":                  `{"db": {"of": "postgres-database"}}`,
-		"instances.*":                `{"of": "postgres-database"}`,
-		"instances.*.of":             `"postgres-database"`,
-		"instances.*.with":           `{"port": "${settings.port}"}`,
-		"grants":                     `{"postgres-database": {"gives": ["url"]}}`,
-		"grants.*":                   `{"gives": ["url"]}`,
-		"grants.*.gives":             `["url"]`,
-		"grants.*.gives[]":           `"url"`,
-		"grants.*.with":              `{"encoding": {"type": "string", "default": "UTF8"}}`,
-		"grants.*.with.*":            `{"type": "string", "default": "UTF8"}`,
-		"grants.*.with.*.type":       `"string"`,
-		"capabilities":               `["systemd"]`,
-		"capabilities[]":             `"systemd"`,
-		"claims":                     `["tcp:8080"]`,
-		"claims[]":                   `"tcp:8080"`,
-		"settings":                   `{"port": {"type": "integer", "default": 8080}}`,
-		"settings.*":                 `{"type": "integer", "default": 8080}`,
-		"settings.*.type":            `"integer"`,
-		"resources":                  `[{"id": "data", "type": "directory", "path": "/srv/data"}]`,
-		"resources[]":                `{"id": "data", "type": "directory", "path": "/srv/data"}`,
-		"resources[].id":             `"data"`,
-		"resources[].type":           `"directory"`,
-		"resources[].path":           `"/srv/data"`,
-		"resources[].mode":           `"0644"`,
-		"build.in":                   `"golang:1.26"`,
-		"build.run":                  `[["make", "site"]]`,
-		"build.run[]":                `["make", "site"]`,
-		"build.test":                 `[["make", "test"]]`,
-		"build.test[]":               `["make", "test"]`,
-		"build.artifacts":            `{"site": {"type": "archive", "path": "dist"}}`,
-		"build.artifacts.*":          `{"type": "archive", "path": "dist"}`,
-		"build.artifacts.*.type":     `"archive"`,
-		"build.artifacts.*.path":     `"dist"`,
-		"build.artifacts.*.language": `"go"`,
-		"build.network":              `true`,
-		"build.limits":               `{"memory": "4GiB", "time": "20m"}`,
-		"build.limits.memory":        `"512MiB"`,
-		"build.limits.disk":          `"4GiB"`,
-		"build.limits.processes":     `512`,
-		"build.limits.time":          `"20m"`,
+		"":                            `{"module": "board"}`,
+		"module":                      `"board"`,
+		"summary":                     `"What it is, in one line"`,
+		"provides":                    `["board"]`,
+		"provides[]":                  `"board" or {"name": "board", "scope": "mesh"}`,
+		"provides[].name":             `"board"`,
+		"provides[].scope":            `"mesh"`,
+		"requires":                    `["name-resolution"]`,
+		"requires[]":                  `"name-resolution"`,
+		"instances":                   `{"db": {"of": "postgres-database"}}`,
+		"instances.*":                 `{"of": "postgres-database"}`,
+		"instances.*.of":              `"postgres-database"`,
+		"instances.*.with":            `{"port": "${settings.port}"}`,
+		"grants":                      `{"postgres-database": {"gives": ["url"]}}`,
+		"grants.*":                    `{"gives": ["url"]}`,
+		"grants.*.gives":              `["url"]`,
+		"grants.*.gives[]":            `"url"`,
+		"grants.*.with":               `{"encoding": {"type": "string", "default": "UTF8"}}`,
+		"grants.*.with.*":             `{"type": "string", "default": "UTF8"}`,
+		"grants.*.with.*.type":        `"string"`,
+		"capabilities":                `["systemd"]`,
+		"capabilities[]":              `"systemd"`,
+		"claims":                      `["tcp:8080"]`,
+		"claims[]":                    `"tcp:8080"`,
+		"settings":                    `{"port": {"type": "integer", "default": 8080}}`,
+		"settings.*":                  `{"type": "integer", "default": 8080}`,
+		"settings.*.type":             `"integer"`,
+		"resources":                   `[{"id": "data", "type": "directory", "path": "/srv/data"}]`,
+		"resources[]":                 `{"id": "data", "type": "directory", "path": "/srv/data"}`,
+		"resources[].id":              `"data"`,
+		"resources[].type":            `"directory"`,
+		"resources[].path":            `"/srv/data"`,
+		"resources[].mode":            `"0644"`,
+		"build.in":                    `"golang:1.26"`,
+		"build.run":                   `[["make", "site"]]`,
+		"build.run[]":                 `["make", "site"]`,
+		"build.test":                  `[["make", "test"]]`,
+		"build.test[]":                `["make", "test"]`,
+		"build.artifacts":             `{"site": {"type": "archive", "path": "dist"}}`,
+		"build.artifacts.*":           `{"type": "archive", "path": "dist"}`,
+		"build.artifacts.*.type":      `"archive"`,
+		"build.artifacts.*.path":      `"dist"`,
+		"build.artifacts.*.language":  `"go"`,
+		"build.artifacts.*.name":      `"board"`,
+		"build.artifacts.*.version":   `"1.4.2"`,
+		"build.artifacts.*.depends":   `["libc6 (>= 2.36)"]`,
+		"build.artifacts.*.depends[]": `"libc6 (>= 2.36)"`,
+		"build.network":               `true`,
+		"build.limits":                `{"memory": "4GiB", "time": "20m"}`,
+		"build.limits.memory":         `"512MiB"`,
+		"build.limits.disk":           `"4GiB"`,
+		"build.limits.processes":      `512`,
+		"build.limits.time":           `"20m"`,
 	}
 }

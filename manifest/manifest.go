@@ -50,9 +50,12 @@ type Build struct {
 
 // Artifact is one thing that a build makes.
 type Artifact struct {
-	Type     string `json:"type"`               // archive or library
-	Path     string `json:"path,omitempty"`     // a folder of the module's folder, after the build; of a library the whole folder where it is empty
-	Language string `json:"language,omitempty"` // of a library
+	Type     string   `json:"type"`               // archive, library or package
+	Path     string   `json:"path,omitempty"`     // a folder of the module's folder, after the build; of a library the whole folder where it is empty
+	Language string   `json:"language,omitempty"` // of a library
+	Name     string   `json:"name,omitempty"`     // of a package, where it is not the artifact's
+	Version  string   `json:"version,omitempty"`  // of a package: somebody raises it, no commit does
+	Depends  []string `json:"depends,omitempty"`  // of a package: "libc6 (>= 2.36)"
 }
 
 // Built is the manifest that a build derives: what a machine may be told, by digest.
@@ -92,6 +95,7 @@ type Provenance struct {
 	Platform  string    `json:"platform"`
 	Closure   []Input   `json:"closure"`
 	Libraries []Library `json:"libraries,omitempty"`
+	Packages  []Package `json:"packages,omitempty"`
 
 	// Environment is the image that commands ran in; empty where that was the
 	// builder's own root file system, or none ran.
@@ -107,6 +111,15 @@ type Library struct {
 	Artifact string          `json:"artifact"`
 	Language string          `json:"language"`
 	Digest   document.Digest `json:"digest"` // of the archive's index
+}
+
+// Package is a package that a build made.
+type Package struct {
+	Artifact string          `json:"artifact"`
+	Name     string          `json:"name"`
+	Version  string          `json:"version"`
+	Digest   document.Digest `json:"digest"` // of its bytes
+	Size     int64           `json:"size"`
 }
 
 // Input is one artifact that was laid out for the compile.

@@ -105,29 +105,24 @@ func commonKeywords() map[string]keywords {
 func sourceKeywords() map[string]keywords {
 	out := commonKeywords()
 	maps.Copy(out, map[string]keywords{
-		"resources[]":         {"allOf": resourceRules()},
-		"resources[].content": {"maxLength": ContentLimit},
-		"resources[].from":    relative(false),
-		"build.run[]":         command(),
-		"build.test[]":        command(),
-		"build.artifacts":     {"propertyNames": keywords{"pattern": patternName}},
-		"build.artifacts.*": {"allOf": []any{
-			keywords{
-				"if":   keywords{"properties": keywords{"type": keywords{"const": typeArchive}}},
-				"then": keywords{"required": []string{"path"}, "properties": keywords{"path": keywords{"minLength": 1}, "language": none()}},
-			},
-			keywords{
-				"if":   keywords{"properties": keywords{"type": keywords{"const": typeLibrary}}},
-				"then": there("language"),
-			},
-		}},
-		"build.artifacts.*.type":     {"enum": []string{typeArchive, typeLibrary}},
-		"build.artifacts.*.path":     relative(true),
-		"build.artifacts.*.language": {"pattern": patternName + "|^$"},
-		"build.limits.memory":        {"pattern": sizeText.String() + "|^$"},
-		"build.limits.disk":          {"pattern": sizeText.String() + "|^$"},
-		"build.limits.time":          {"pattern": timeText.String() + "|^$"},
-		"build.limits.processes":     {"minimum": 0, "maximum": mostProcesses},
+		"resources[]":                 {"allOf": resourceRules()},
+		"resources[].content":         {"maxLength": ContentLimit},
+		"resources[].from":            relative(false),
+		"build.run[]":                 command(),
+		"build.test[]":                command(),
+		"build.artifacts":             {"propertyNames": keywords{"pattern": patternName}},
+		"build.artifacts.*":           {"allOf": artifactRules()},
+		"build.artifacts.*.type":      {"enum": artifactTypes()},
+		"build.artifacts.*.path":      relative(true),
+		"build.artifacts.*.language":  {"pattern": patternName + "|^$"},
+		"build.artifacts.*.name":      {"pattern": packageName.String() + "|^$"},
+		"build.artifacts.*.version":   {"pattern": packageVersion.String() + "|^$"},
+		"build.artifacts.*.depends":   nameList(),
+		"build.artifacts.*.depends[]": {"pattern": packageNeed.String()},
+		"build.limits.memory":         {"pattern": sizeText.String() + "|^$"},
+		"build.limits.disk":           {"pattern": sizeText.String() + "|^$"},
+		"build.limits.time":           {"pattern": timeText.String() + "|^$"},
+		"build.limits.processes":      {"minimum": 0, "maximum": mostProcesses},
 	})
 	for _, k := range Keys() {
 		path := strings.ReplaceAll(k.Path, "NAME", "*")
@@ -137,6 +132,31 @@ func sourceKeywords() map[string]keywords {
 		out[path]["description"] = strings.ReplaceAll(k.Means, "`", "")
 	}
 	return out
+}
+
+// artifactRules is which keys belong to an artifact of each type.
+func artifactRules() []any {
+	rules := make([]any, 0, len(artifactTypes()))
+	for _, t := range artifactTypes() {
+		f, _ := artifactFieldsOf(t)
+		properties := keywords{}
+		for _, key := range artifactKeys() {
+			switch {
+			case slices.Contains(f.must, key):
+				properties[key] = keywords{"minLength": 1}
+			case slices.Contains(f.may, key):
+			case key == "depends":
+				properties[key] = false
+			default:
+				properties[key] = none()
+			}
+		}
+		rules = append(rules, keywords{
+			"if":   keywords{"properties": keywords{"type": keywords{"const": t}}, "required": []string{"type"}},
+			"then": keywords{"required": f.must, "properties": properties},
+		})
+	}
+	return rules
 }
 
 // command is the program and its words.

@@ -45,9 +45,7 @@ func checkSource(s Source, r *document.Reading) {
 		} else if x.From != "" {
 			c.relative(at+".from", x.From)
 		}
-		if x.Artifact != "" && !s.makes(x.Artifact) {
-			c.Fault(at+".artifact", wantArtifact(x.Artifact, s.Build), "%q is not made by build.artifacts", document.Short(x.Artifact))
-		}
+		c.resourceArtifact(at+".artifact", x.Artifact, s.Build)
 	}
 	c.things(things)
 	if s.Build != nil {
@@ -66,12 +64,22 @@ func (x Resource) thing() thing {
 	}
 }
 
-func (s Source) makes(artifact string) bool {
-	if s.Build == nil {
-		return false
+// resourceArtifact checks the artifact that a resource puts on a machine.
+func (c *checker) resourceArtifact(path, named string, b *Build) {
+	if named == "" {
+		return
 	}
-	_, ok := s.Build.Artifacts[artifact]
-	return ok
+	var made Artifact
+	there := false
+	if b != nil {
+		made, there = b.Artifacts[named]
+	}
+	switch {
+	case !there:
+		c.Fault(path, wantArtifact(named, b), "%q is not made by build.artifacts", document.Short(named))
+	case made.Type == typePackage:
+		c.Fault(path, "want an artifact of type archive: this version has no resources of type \"package\" yet", "%q is a package", document.Short(named))
+	}
 }
 
 func wantArtifact(named string, b *Build) string {
@@ -97,24 +105,18 @@ func (c *checker) build(b Build, resources []Resource) {
 	for _, x := range resources {
 		used[x.Artifact] = true
 	}
-	languages := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(b.Artifacts)) {
 		path := document.Join("build.artifacts", name)
 		if !mesh.ValidModuleName(name) {
 			c.FaultKey(path, wantName, "%+q is not the name of an artifact", document.Short(name))
 		}
 		a := b.Artifacts[name]
-		if !used[name] && a.Type != typeLibrary {
+		if !used[name] && (a.Type == typeArchive || !slices.Contains(artifactTypes(), a.Type)) {
 			c.FaultKey(path, "name it in a resource of type archive, or take it out", "no resource puts the artifact %q on a machine", document.Short(name))
 		}
-		c.artifact(path, a)
-		if other, there := languages[a.Language]; a.Type == typeLibrary && there {
-			c.Fault(path+".language", "make one library of both", "the artifact %q is the module's library in %q already", document.Short(other), document.Short(a.Language))
-		}
-		if a.Type == typeLibrary && a.Language != "" {
-			languages[a.Language] = name
-		}
+		c.artifact(path, name, a)
 	}
+	c.eachOnce(b.Artifacts)
 }
 
 // in checks what the module is built in: the name of an image as everybody writes
@@ -142,32 +144,6 @@ const (
 	wantImage  = "want it as docker writes it, as golang:1.26, or REGISTRY/NAME:TAG, or NAME@sha256:…"
 	imageLimit = 512
 )
-
-func (c *checker) artifact(path string, a Artifact) {
-	if a.Type != typeLibrary && a.Language != "" {
-		c.FaultKey(path+".language", "take it out", "language belongs to an artifact of type library")
-	}
-	switch says, later := laterArtifact(a.Type); {
-	case later:
-		c.Fault(path+".type", wantArtifactType, "%s", says)
-	case a.Type == typeLibrary:
-		if a.Language == "" {
-			c.Fault(path, wantLanguage, "a library has no language")
-		} else if !mesh.ValidModuleName(a.Language) {
-			c.Fault(path+".language", wantLanguage, "%q is not the name of a language", document.Short(a.Language))
-		}
-		if a.Path == "" {
-			return
-		}
-	case a.Type != typeArchive:
-		c.Fault(path+".type", document.Nearest(a.Type, []string{typeArchive, typeLibrary}, wantArtifactType), "%q is not the type of an artifact", document.Short(a.Type))
-	}
-	c.relative(path+".path", a.Path)
-}
-
-const wantLanguage = `want the one that others import it in, as "language": "go"`
-
-const wantArtifactType = "want archive or library"
 
 // commands checks lists of words: each is run as it is, by no shell.
 func (c *checker) commands(path string, commands [][]string) {

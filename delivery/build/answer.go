@@ -98,6 +98,7 @@ func (c checker) built(v Answer) {
 		return
 	}
 	c.libraries(v)
+	c.packages(v)
 	for i, x := range v.Manifest.Resources {
 		_, blob := v.Where.Blobs[x.Digest]
 		_, packed := v.Where.Archives[x.Digest]
@@ -115,6 +116,19 @@ func (c checker) libraries(v Answer) {
 	for i, l := range v.Manifest.Built.Libraries {
 		if _, packed := v.Where.Archives[l.Digest]; !packed {
 			c.Fault(document.At("manifest.built.libraries", i)+".digest", "add it to where", "where does not say how to get %s", document.Short(string(l.Digest)))
+		}
+	}
+}
+
+// packages checks the same of packages.
+func (c checker) packages(v Answer) {
+	for i, p := range v.Manifest.Built.Packages {
+		at := document.At("manifest.built.packages", i)
+		switch size, there := v.Where.Blobs[p.Digest]; {
+		case !there:
+			c.Fault(at+".digest", "add it to where", "where does not say how to get %s", document.Short(string(p.Digest)))
+		case size != p.Size:
+			c.Fault(at+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
 		}
 	}
 }

@@ -75,6 +75,41 @@ func TestLaidIsTheClosure(t *testing.T) {
 	}
 }
 
+// A package that an answer names travels as a file does.
+func TestAPackageTravels(t *testing.T) {
+	t.Parallel()
+	for size, says := range map[int64]string{7: "", 8: "where says that it has 7 bytes"} {
+		for _, what := range []string{"unit", "nowhere"} {
+			a := built(t)
+			a.Where.Blobs[digest("unit")] = 7
+			for i := range a.Manifest.Resources {
+				if a.Manifest.Resources[i].Digest == digest("unit") {
+					a.Manifest.Resources[i].Size = 7
+				}
+			}
+			a.Manifest.Built.Packages = []manifest.Package{{Artifact: "deb", Name: "board", Version: "1.0", Digest: digest(what), Size: size}}
+			var err error
+			if a.Build, err = a.Manifest.BuildDigest(); err != nil {
+				t.Fatal(err)
+			}
+			if a.Content, err = a.Manifest.ContentDigest(); err != nil {
+				t.Fatal(err)
+			}
+			text, err := document.Canonical(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := says
+			if what == "nowhere" {
+				want = "where does not say how to get"
+			}
+			if _, err := build.DecodeAnswer(text); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s of %d bytes: %v", what, size, err)
+			}
+		}
+	}
+}
+
 // That a build gives others a library, it says with how to get it.
 func TestALibraryTravels(t *testing.T) {
 	t.Parallel()
