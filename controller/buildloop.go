@@ -43,6 +43,9 @@ func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, e
 	}
 	now := clock.Now()
 	d := delivery.Compare(f, now)
+	if err := c.withdraw(ctx, name, d.Withdraw, now); err != nil {
+		return loop.Result{}, err
+	}
 	if d.Ask != nil {
 		if err := c.ask(ctx, m, f, *d.Ask); err != nil {
 			return loop.Result{}, err
@@ -151,6 +154,31 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 	c.log.Info("build asked for", "module", m.Name, "commit", a.Commit, "attempt", a.Attempt, "request", r.ID)
 	c.work.ring()
 	return nil
+}
+
+// withdraw takes back what would not be asked for any more.
+func (c *Controller) withdraw(ctx context.Context, module string, all []delivery.Withdrawal, now time.Time) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var done []delivery.Withdrawal
+	err := c.write(ctx, func(tx *db.Tx) error {
+		done = nil
+		for _, w := range all {
+			was, err := deliverystore.WithdrawMoved(tx, module, w, now)
+			if err != nil {
+				return err
+			}
+			if was {
+				done = append(done, w)
+			}
+		}
+		return nil
+	})
+	for _, w := range done {
+		c.log.Info("build withdrawn", "module", module, "request", w.ID, "why", w.Why)
+	}
+	return err
 }
 
 // declare is one write for all the nodes it concerns. A build that requires less

@@ -21,6 +21,7 @@ func Compare(f Facts, now time.Time) Difference {
 	if f.Source.Commit == "" {
 		return d
 	}
+	d.withdrawMoved(f)
 	d.waitFor(f.Inputs.Lacks)
 	if f.Inputs.Away != nil {
 		d.waitFor([]Waiting{*f.Inputs.Away})
@@ -123,12 +124,13 @@ func (d *Difference) compareBuilt(f Facts, now time.Time) {
 	}
 }
 
-// askedFor is the requests for this closure: the live ones first, and among
-// these as among the others the last attempt first.
+// askedFor is the requests for this closure, but for those that were withdrawn
+// when it was not wanted: the live ones first, and among these as among the others
+// the last attempt first.
 func askedFor(asked []Asked, closure artifact.Closure) []Asked {
 	var out []Asked
 	for _, a := range asked {
-		if artifact.Current(a.Closure, closure) {
+		if artifact.Current(a.Closure, closure) && !(a.State == Withdrawn && strings.HasPrefix(a.Why, MovedOn)) {
 			out = append(out, a)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"noxmesh/delivery/build"
 	"noxmesh/delivery/source"
 	"noxmesh/delivery/verdict"
+	"noxmesh/document"
 	"noxmesh/manifest"
 )
 
@@ -61,6 +62,18 @@ func TestCompareSource(t *testing.T) {
 	})
 }
 
+// movedOn is a request that the comparison has withdrawn.
+func movedOn(a delivery.Asked) delivery.Asked {
+	a.Why = delivery.MovedOn + "why"
+	return a
+}
+
+// against is a request to build against this.
+func against(a delivery.Asked, in ...manifest.Input) delivery.Asked {
+	a.Closure.Inputs = in
+	return a
+}
+
 func TestCompareBuild(t *testing.T) {
 	t.Parallel()
 	commands := func(f *delivery.Facts) {
@@ -77,7 +90,56 @@ func TestCompareBuild(t *testing.T) {
 			name: "built for another platform", want: []string{"ask c1/t1 attempt 1"},
 			facts: facts(builds(made("c1/t1=x", 0)), func(f *delivery.Facts) { f.Platform = "linux/arm64" }),
 		},
-		{name: "of another tree a request is open", facts: facts(requests(asked("t0", 1, delivery.Open, 0))), want: []string{"ask c1/t1 attempt 1"}},
+		{
+			name: "of another tree a request is open", facts: facts(requests(asked("t0", 1, delivery.Open, 0))),
+			want: []string{"withdraw t0-1: no longer asked for: its source has moved to c1", "ask c1/t1 attempt 1"},
+		},
+		{name: "of another tree a request is being built", facts: facts(requests(asked("t0", 1, delivery.Leased, 0))), want: []string{"ask c1/t1 attempt 1"}},
+		{
+			name: "of another tree a request is open, and this one is built", facts: facts(builds(made("c1/t1=x", 3)), requests(asked("t0", 1, delivery.Open, 0))),
+			want: []string{"withdraw t0-1: no longer asked for: its source has moved to c1"},
+		},
+		{
+			name: "it was built, and asked for again", facts: facts(builds(made("c1/t1=x", 3)), requests(asked("t1", 1, delivery.Done, 0), asked("t1", 2, delivery.Open, 1))),
+			want: []string{"withdraw t1-2: no longer asked for: build " + digest("c1/t1").Short() + " is that already"},
+		},
+		{
+			name: "what was withdrawn as moved is wanted again", facts: facts(requests(movedOn(asked("t1", 1, delivery.Withdrawn, 0)))),
+			want: []string{"ask c1/t1 attempt 1"},
+		},
+		{
+			name:  "what had failed and was withdrawn as moved is wanted again",
+			facts: facts(requests(asked("t1", 1, delivery.Done, 0), movedOn(asked("t1", 2, delivery.Withdrawn, 0)))), now: 2,
+			want: []string{"ask c1/t1 attempt 2"},
+		},
+		{
+			name: "what it is built against waits", facts: facts(requests(asked("t1", 1, delivery.Open, 0)), func(f *delivery.Facts) {
+				f.Inputs.Lacks = []delivery.Waiting{{For: "the source of lib: its module.json is refused:\nmodule.json:1:1", Since: at(1)}}
+			}),
+			want: []string{"withdraw t1-1: no longer asked for: it waits for the source of lib: its module.json is refused:", "waits for the source of lib: its module.json is refused:\nmodule.json:1:1, since 1"},
+		},
+		{
+			name: "an input has moved, and one came", facts: facts(requests(against(asked("t1", 1, delivery.Open, 0), input("lib", "1"))), func(f *delivery.Facts) {
+				f.Inputs.All = []manifest.Input{input("lib", "2"), input("more", "1")}
+			}),
+			want: []string{"withdraw t1-1: no longer asked for: go of lib, which it is built against, has moved to " + document.Sum([]byte("2")).Short(), "ask c1/t1 attempt 1"},
+		},
+		{
+			name: "an input came", facts: facts(requests(asked("t1", 1, delivery.Open, 0)), func(f *delivery.Facts) { f.Inputs.All = []manifest.Input{input("lib", "2")} }),
+			want: []string{"withdraw t1-1: no longer asked for: it is built against lib now", "ask c1/t1 attempt 1"},
+		},
+		{
+			name: "an input went", facts: facts(requests(against(asked("t1", 1, delivery.Open, 0), input("lib", "1")))),
+			want: []string{"withdraw t1-1: no longer asked for: it is built against lib no longer", "ask c1/t1 attempt 1"},
+		},
+		{
+			name: "the image has moved", facts: facts(requests(asked("t1", 1, delivery.Open, 0)), func(f *delivery.Facts) { f.Inputs.Environment = digest("image") }),
+			want: []string{"withdraw t1-1: no longer asked for: the image that it is built in is another", "ask c1/t1 attempt 1"},
+		},
+		{
+			name: "it is wanted for another platform", facts: facts(requests(asked("t1", 1, delivery.Open, 0)), func(f *delivery.Facts) { f.Platform = "linux/arm64" }),
+			want: []string{"withdraw t1-1: no longer asked for: it is wanted for linux/arm64", "ask c1/t1 attempt 1"},
+		},
 		{name: "open", facts: facts(requests(asked("t1", 1, delivery.Open, 3))), want: []string{"waits for a builder for linux/amd64, since 3"}},
 		{
 			name: "open, and no builder has joined", facts: facts(builders(), requests(asked("t1", 1, delivery.Open, 3))),

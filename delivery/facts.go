@@ -90,11 +90,12 @@ type Write struct {
 
 // Difference is what to do about one module now, and what it waits for.
 type Difference struct {
-	Module  string
-	Ask     *Ask
-	Declare *Declare
-	Waiting []Waiting
-	Next    time.Time // when to look again though nothing has moved; zero for never
+	Module   string
+	Withdraw []Withdrawal // before anything is asked for
+	Ask      *Ask
+	Declare  *Declare
+	Waiting  []Waiting
+	Next     time.Time // when to look again though nothing has moved; zero for never
 }
 
 // Ask is a build to ask for.

@@ -125,6 +125,9 @@ func wrote(id int64, minute int, text string) change {
 // says is a difference in one line a thing.
 func says(d delivery.Difference) string {
 	var out []string
+	for _, w := range d.Withdraw {
+		out = append(out, fmt.Sprintf("withdraw %s: %s", w.ID, w.Why))
+	}
 	if d.Ask != nil {
 		out = append(out, fmt.Sprintf("ask %s/%s attempt %d", d.Ask.Commit, d.Ask.Closure.Tree, d.Ask.Attempt))
 	}

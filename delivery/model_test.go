@@ -126,6 +126,12 @@ func TestCompareAgainstTheModel(t *testing.T) {
 			t.Fatalf("it asks for %+v", d.Ask)
 		}
 		modelDeclares(t, f, d, current)
+		for _, a := range f.Asked {
+			is := slices.ContainsFunc(d.Withdraw, func(w delivery.Withdrawal) bool { return w.ID == a.ID })
+			if want := a.State == delivery.Open && f.Source.Commit != "" && (a.Closure.Tree != f.Source.Tree || current != nil); is != want {
+				t.Fatalf("%s withdrawn: %v, want %v", a.ID, is, want)
+			}
+		}
 		// Nothing is lost: what is not as it should be has a step or a reason.
 		for _, n := range f.Nodes {
 			done := current != nil && contentOf(f, f.Declared[n]) == current.Content
@@ -240,6 +246,11 @@ func TestKnownBadAgainstTheModel(t *testing.T) {
 
 // take is what becomes of the facts when a difference's steps are taken.
 func take(f delivery.Facts, d delivery.Difference, now time.Time) delivery.Facts {
+	for _, w := range d.Withdraw {
+		f.Asked = slices.Clone(f.Asked)
+		i := slices.IndexFunc(f.Asked, func(a delivery.Asked) bool { return a.ID == w.ID })
+		f.Asked[i].State, f.Asked[i].Why, f.Asked[i].Since = delivery.Withdrawn, w.Why, now
+	}
 	if d.Ask != nil {
 		f.Asked = append(slices.Clone(f.Asked), delivery.Asked{ID: "new", Closure: d.Ask.Closure, Attempt: d.Ask.Attempt, State: delivery.Open, Since: now})
 	}
@@ -262,7 +273,7 @@ func TestCompareStepsVanish(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f, now := drawFacts(t), at(rapid.IntRange(0, 40).Draw(t, "now"))
-		if again := delivery.Compare(take(f, delivery.Compare(f, now), now), now); again.Ask != nil || again.Declare != nil {
+		if again := delivery.Compare(take(f, delivery.Compare(f, now), now), now); again.Ask != nil || again.Declare != nil || len(again.Withdraw) > 0 {
 			t.Fatalf("taken, and still\n%s", says(again))
 		}
 	})

@@ -97,10 +97,24 @@ func (r *rest) with(name string) delivery.Facts {
 
 func word(module string, c artifact.Closure) string { return fmt.Sprint(module, c) }
 
-// compares looks at one module, and asks for what it names.
+// compares looks at one module, takes back what it names, and asks for what it names.
 func (r *rest) compares(name string) delivery.Difference {
 	f := r.with(name)
 	d := delivery.Compare(f, r.now)
+	f.Asked = slices.Clone(f.Asked)
+	for _, w := range d.Withdraw {
+		i := slices.IndexFunc(f.Asked, func(a delivery.Asked) bool { return a.ID == w.ID })
+		if f.Asked[i].State != delivery.Open {
+			r.t.Fatalf("%s takes back what is not open: %+v", name, f.Asked[i])
+		}
+		f.Asked[i].State, f.Asked[i].Why, f.Asked[i].Since = delivery.Withdrawn, w.Why, r.now
+	}
+	r.facts[name].Asked = f.Asked
+	for _, a := range f.Asked {
+		if a.State == delivery.Open && !artifact.Current(a.Closure, delivery.ClosureNow(f)) {
+			r.t.Fatalf("%s lets a builder make what has moved: %+v", name, a)
+		}
+	}
 	if d.Ask != nil {
 		for _, a := range f.Asked {
 			if artifact.Current(a.Closure, d.Ask.Closure) && (a.State == delivery.Open || a.State == delivery.Leased) {
@@ -114,11 +128,25 @@ func (r *rest) compares(name string) delivery.Difference {
 	return d
 }
 
-// answers lets a builder answer one open request of a module. What it makes
-// depends on nothing but the closure.
-func (r *rest) answers(name string) (any bool) {
+// takes lets a builder take one open request of a module.
+func (r *rest) takes(name string) (any bool) {
 	f := r.facts[name]
 	i := slices.IndexFunc(f.Asked, func(a delivery.Asked) bool { return a.State == delivery.Open })
+	if i >= 0 {
+		f.Asked = slices.Clone(f.Asked)
+		f.Asked[i].State, f.Asked[i].Since = delivery.Leased, r.now
+	}
+	return i >= 0
+}
+
+// answers lets a builder answer one request of a module, one that it has taken
+// or that is open. What it makes depends on nothing but the closure.
+func (r *rest) answers(name string) (any bool) {
+	f := r.facts[name]
+	i := slices.IndexFunc(f.Asked, func(a delivery.Asked) bool { return a.State == delivery.Leased })
+	if i < 0 {
+		i = slices.IndexFunc(f.Asked, func(a delivery.Asked) bool { return a.State == delivery.Open })
+	}
 	if i < 0 {
 		return false
 	}
@@ -179,7 +207,7 @@ func (r *rest) draw(name string) nature {
 func (r *rest) happens() {
 	name := rapid.SampledFrom(r.names()).Draw(r.t, "module")
 	r.now = r.now.Add(time.Duration(rapid.IntRange(1, 90).Draw(r.t, "seconds")) * time.Second)
-	switch rapid.SampledFrom([]string{"commit", "change", "change", "compare and answer", "compare and answer", "compare", "compare", "answer", "lose", "forge"}).Draw(r.t, "what") {
+	switch rapid.SampledFrom([]string{"commit", "change", "change", "compare and answer", "compare and answer", "compare", "compare", "take", "answer", "lose", "forge"}).Draw(r.t, "what") {
 	case "commit":
 		r.commits(name, r.draw(name))
 	case "change": // of the library, or of words alone
@@ -198,6 +226,8 @@ func (r *rest) happens() {
 		r.answers(name)
 	case "compare":
 		r.compares(name)
+	case "take":
+		r.takes(name)
 	case "answer":
 		r.answers(name)
 	case "lose":
@@ -235,6 +265,52 @@ func TestTheMeshComesToRest(t *testing.T) {
 		r.rests()
 		for _, name := range r.names() {
 			r.right(name)
+		}
+	})
+}
+
+// However many modules are added, and in whatever order they are read, each is
+// built once: what was asked for before that is taken back, but for what a builder
+// had taken meanwhile.
+func TestModulesThatAreAddedAreBuiltOnce(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := newRest(t, rapid.IntRange(2, 30).Draw(t, "modules"))
+		names := rapid.Permutation(r.names()).Draw(t, "order")
+		taken := 0
+		for i, name := range names {
+			n := nature{Library: "x"}
+			for _, other := range r.names() { // as they are numbered, there is no circle
+				if len(other) < len(name) || len(other) == len(name) && other < name {
+					if rapid.IntRange(0, len(names)/3).Draw(t, "imports "+other) == 0 {
+						n.Imports = append(n.Imports, other)
+					}
+				}
+			}
+			slices.Sort(n.Imports)
+			r.now = r.now.Add(time.Second)
+			r.commits(name, n)
+			for _, read := range names[:i+1] {
+				r.compares(read)
+			}
+			if rapid.IntRange(0, 4).Draw(t, "taken") == 0 && r.takes(rapid.SampledFrom(names).Draw(t, "which")) {
+				taken++
+			}
+		}
+		r.rests()
+		built := 0
+		for _, f := range r.facts {
+			for _, a := range f.Asked {
+				if a.State == delivery.Done {
+					built++
+				}
+			}
+			if delivery.CurrentBuild(r.with(f.Module)) == nil {
+				t.Fatalf("%s is not built", f.Module)
+			}
+		}
+		if built > len(names)+taken {
+			t.Fatalf("%d modules were built %d times, and %d requests were taken before all was known", len(names), built, taken)
 		}
 	})
 }

@@ -93,6 +93,7 @@ func TestTheModuleServedLongestAgoComesFirst(t *testing.T) {
 				mustTake(t, d, fmt.Sprintf("b%d", n), t0().Add(time.Duration(n)*time.Second))
 			}
 		}
+		withdraw(t, d, request(t, "busy", "c3", 1, t0()), true)
 		add(t, d, request(t, "quiet", "c0", 1, t0().Add(time.Minute)))
 		if r := mustTake(t, d, "b8", t0().Add(time.Minute)); r.Module != "quiet" {
 			t.Errorf("%s was served before the module that never was", r.Module)

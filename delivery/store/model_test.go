@@ -119,9 +119,6 @@ func step(t *testing.T, rt *rapid.T, d *db.DB, q *queue, s stepAt) {
 	case "ask":
 		r := request(t, rapid.SampledFrom([]string{"web", "dns", "db"}).Draw(rt, "module"), fmt.Sprintf("c%d", s.n), 1, s.now)
 		add(t, d, r)
-		q.all = slices.DeleteFunc(q.all, func(a *asked) bool {
-			return a.module == r.Module && a.state == deliverystore.Open && a.served == 0
-		})
 		q.all = append(q.all, &asked{id: r.ID, module: r.Module, state: deliverystore.Open, made: s.n, given: map[string]bool{}})
 	case "lease":
 		got, want := take(t, d, s.builder, s.now), q.next(s)

@@ -86,8 +86,8 @@ func requests(tx *db.Tx, tail string, args ...any) ([]RequestRow, error) {
 const revision = `(SELECT revision FROM fence)`
 
 // AddRequest records a request that is open for any builder. Adding one that is
-// there changes nothing, wherever it stands. Older requests of the module that
-// nobody was ever given are no longer asked: the newer one stands for them.
+// there changes nothing, wherever it stands, but for one that was withdrawn as
+// moved: it is open again, as it is asked for now.
 func AddRequest(tx *db.Tx, r RequestRow) error {
 	if r.ID == "" || r.Module == "" {
 		return fault.New(fault.Broken, "record a request: it has no id or no module")
@@ -100,15 +100,15 @@ func AddRequest(tx *db.Tx, r RequestRow) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.Exec(`INSERT INTO request (id, module, commit_hash, platform, commands, document, envelope, made_at, state, since,
+	_, err = tx.Exec(`INSERT INTO request (id, module, commit_hash, platform, commands, document, envelope, made_at, state, since,
 		builder, leased_at, heard_at, lease_until, deadline, lost, why, asked_in)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, '', 0, 0, 0, 0, 0, '', `+revision+`) ON CONFLICT (id) DO NOTHING`,
-		r.ID, r.Module, r.Commit, r.Platform, db.Flag(r.Commands), document, envelope, db.Millis(r.MadeAt), db.Millis(r.MadeAt))
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, '', 0, 0, 0, 0, 0, '', `+revision+`) ON CONFLICT (id) DO UPDATE
+		SET commands = excluded.commands, document = excluded.document, envelope = excluded.envelope, made_at = excluded.made_at,
+		state = 'open', since = excluded.since, why = '', asked_in = excluded.asked_in
+		WHERE request.state = 'withdrawn' AND request.why LIKE $10`,
+		r.ID, r.Module, r.Commit, r.Platform, db.Flag(r.Commands), document, envelope, db.Millis(r.MadeAt), db.Millis(r.MadeAt), delivery.MovedOn+"%")
 	tx.Changed("request", r.ID)
-	if err != nil || n == 0 {
-		return err
-	}
-	return dropRequests(tx, `module = $1 AND platform = $2 AND id <> $3 AND state = 'open' AND leased_at = 0`, r.Module, r.Platform, r.ID)
+	return err
 }
 
 // dropRequests takes out the requests of which this holds.
@@ -152,6 +152,24 @@ func Withdraw(tx *db.Tx, id, why string, now time.Time) error {
 		_, err = Request(tx, id)
 	}
 	return err
+}
+
+// keptMoved is how many requests of a module stay in the record that were
+// withdrawn as moved before anybody had them.
+const keptMoved = int64(10)
+
+// WithdrawMoved ends a request that the comparison would not make any more, if
+// it is open still: one that a builder has taken meanwhile goes on. It reports
+// whether it was.
+func WithdrawMoved(tx *db.Tx, module string, w delivery.Withdrawal, now time.Time) (bool, error) {
+	tx.Changed("request", w.ID)
+	n, err := tx.Exec(`UPDATE request SET state = 'withdrawn', why = $1, since = $2 WHERE id = $3 AND state = 'open'`, w.Why, db.Millis(now), w.ID)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, dropRequests(tx, `module = $1 AND state = 'withdrawn' AND leased_at = 0 AND why LIKE $2 AND id NOT IN (
+		SELECT id FROM request WHERE module = $1 AND state = 'withdrawn' AND leased_at = 0 AND why LIKE $2 ORDER BY asked_in DESC, id LIMIT $3)`,
+		module, delivery.MovedOn+"%", keptMoved)
 }
 
 // AskedRow is one request as the comparison sees it, and of which module it is.
