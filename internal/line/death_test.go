@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"noxmesh/api"
 	"noxmesh/internal/invariant"
 	"noxmesh/status"
 )
@@ -149,19 +150,38 @@ func (w *told) isOut(commit string) {
 		return
 	}
 	if w.mortal == "builder" {
-		w.until("it is built, or the builder has died", func(s status.Status) string {
+		w.until("it is built, or the builder has died", w.asTold(func(s status.Status) string {
 			if w.died.Load() > w.before.Load() {
 				return ""
 			}
 			return isFit("site", commit)(s)
-		})
+		}))
 		if len(w.builders) > 1 {
 			w.builders[1].start()
 		} else {
 			w.builderJoins("builder2")
 		}
 	}
-	w.until("it is out", isOut("site", commit, 1))
+	w.until("it is out", w.asTold(isOut("site", commit, 1)))
+}
+
+// asTold is the fact, and a person who does what the status says where so many
+// leases were lost that a build was withdrawn. No story has so many deaths: on a
+// machine that has time for it, that is a finding.
+func (w *told) asTold(fact func(status.Status) string) func(status.Status) string {
+	return func(s status.Status) string {
+		against := fact(s)
+		if !strings.Contains(against, "mesh module look site: the build was withdrawn") {
+			return against
+		}
+		if !w.busy() {
+			w.t.Errorf("a build was withdrawn, and the machine was not busy: %s", against)
+		}
+		if _, err := api.Do(w.t.Context(), w.client, api.ModuleLook(), api.LookIn{Module: "site"}); err == nil {
+			w.t.Logf("the module is looked at: %s", against)
+		}
+		return against
+	}
 }
 
 // isOutAfterAll waits until a commit is out on the way of which things fail, and
@@ -171,14 +191,14 @@ func (w *told) isOutAfterAll(commit string) {
 	w.t.Helper()
 	for out := false; !out; {
 		told := w.died.Load()
-		w.until("it is out, or somebody was told why not", func(s status.Status) string {
+		w.until("it is out, or somebody was told why not", w.asTold(func(s status.Status) string {
 			against := isOut("site", commit, 1)(s)
 			out = against == ""
 			if w.mortal != "host" && w.died.Load() > told && w.waiting() == "" {
 				return ""
 			}
 			return against
-		})
+		}))
 		if !out {
 			commit = w.forge.commit("site", files{"nudge": "again" + commit})
 			w.head("site", commit)

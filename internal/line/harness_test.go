@@ -50,7 +50,13 @@ type mesh struct {
 	controller *part
 	builders   []*part
 	hosts      []*part
+	slowest    atomic.Int64 // the longest that the status was waited for
 }
+
+// busy reports whether the machine has so much else to do that a lease may be
+// lost by who is well: somewhere the answer to the status took a hundred times as
+// long as it takes.
+func (m *mesh) busy() bool { return time.Duration(m.slowest.Load()) > 250*time.Millisecond }
 
 // The ports of every mesh, below those that the kernel gives away.
 const (
@@ -281,9 +287,11 @@ func (m *mesh) until(what string, fact func(status.Status) string) status.Status
 	var s status.Status
 	m.poll(what, func() string {
 		var err error
+		began := time.Now()
 		if s, err = m.status(); err != nil {
 			return err.Error()
 		}
+		m.slowest.Store(max(m.slowest.Load(), int64(time.Since(began))))
 		return fact(s)
 	})
 	return s
