@@ -27,6 +27,7 @@ func elsewhere() map[string]string {
 		unpacks  = "only a builder unpacks a whole archive, and no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 		images   = "no story of the line is built in an image: TestABuilderIsKilledAnywhere of builder kills it"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
+		packages = "no story of the line makes a package: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
 		"db.backup.copy": migrates, "db.backup.keep": migrates,
@@ -34,7 +35,8 @@ func elsewhere() map[string]string {
 		"keep.changing.save": drifts, "keep.changing.drop": drifts,
 		"cli.manifest.write":     drafts,
 		"archive.directory.make": unpacks, "archive.file.write": unpacks, "archive.link.make": unpacks,
-		"builder.images.pull": images, "builder.images.unpack": images, "builder.images.keep": images, "builder.images.clear": images, "builder.images.drop": images,
+		"builder.package.write": packages,
+		"builder.images.pull":   images, "builder.images.unpack": images, "builder.images.keep": images, "builder.images.clear": images, "builder.images.drop": images,
 		"builder.library.gather": lays, "builder.input.fetch": lays, "builder.laid.make": lays, "builder.laid.settle": lays, "builder.wiring.write": lays,
 	}
 }
