@@ -255,6 +255,7 @@ type BuildOut struct {
 	LogSize     int64     `json:"log_size,omitempty"`
 	Environment string    `json:"environment,omitempty"` // the image that commands run in
 	Own         bool      `json:"own,omitempty"`         // they run in the builder's own root file system, which is not reproducible in general
+	Network     bool      `json:"network,omitempty"`     // they could reach other machines, and what was made is not reproducible in general
 	Moved       string    `json:"moved,omitempty"`       // why the newest build of its module is stale, where the image is
 	Finding     string    `json:"finding,omitempty"`
 }

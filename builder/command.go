@@ -46,9 +46,12 @@ Flags:
   --most-disk SIZE    likewise (four times --disk)
   --most-processes N  likewise (four times --processes)
   --users FIRST-LAST  as root: the users that builds run as, one each (65520-65533)
+  --network           let modules that ask for it (build.network) reach public
+                      addresses, by a proxy that names each host in the log
 
-Commands of a module run in a sandbox (bubblewrap) without network. Where there
-is none, modules without commands are built and others are refused with why.
+Commands of a module run in a sandbox (bubblewrap), without --network with none.
+Where there is no sandbox, modules without commands are built and others are
+refused with why.
 
 Examples:
   mesh builder add b1                          (where the mesh command is: prints a token)
@@ -82,6 +85,10 @@ func (v *size) Set(s string) error {
 // Main runs one command line and gives its exit status. What was asked for goes
 // to out, all else to errs.
 func Main(ctx context.Context, args []string, version string, out, errs io.Writer) int {
+	if len(args) > 0 && args[0] == listenInside {
+		complain(errs, goInside(args[1:]))
+		return exitCouldNot
+	}
 	c := Config{Version: version, Log: slog.New(slog.NewTextHandler(errs, nil))}
 	verb, rest, err := parse(args, &c)
 	switch {
@@ -116,6 +123,7 @@ func parse(args []string, c *Config) (verb string, rest []string, err error) {
 	flags.Var((*size)(&c.Most.Tree), "most-disk", "")
 	flags.Int64Var(&c.Most.Processes, "most-processes", 0, "")
 	flags.Var(&c.Users, "users", "")
+	flags.BoolVar(&c.Network, "network", false, "")
 	for {
 		if err := flags.Parse(args); err != nil {
 			return "", nil, err

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"noxmesh/builder/gateway"
 	"noxmesh/internal/fault"
 	"noxmesh/manifest"
 )
@@ -20,6 +21,9 @@ type Config struct {
 	Limits   Limits       // what one build may take whose module asks for nothing else; zero fields are the defaults
 	Most     Most         // what a module may ask for; zero fields are the defaults
 	Users    Users        // as root: whom builds run as; zero: DefaultUsers
+	Network  bool         // a module that asks for it may reach public addresses
+
+	outside gateway.Config // how names are resolved and addresses dialled, but in a test as this machine does
 
 	PlainHosts  []string // hosts that a repository may be read from over plain http
 	FileFolders []string // folders that a repository may be read from as file://

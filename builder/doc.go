@@ -12,6 +12,7 @@
 // The laws. A failure is a result, and a broken surrounding is neither fit nor
 // unfit. Nothing is published until everything is built. An answer is on disk
 // before it is sent, and stays there until its receipt. A module's commands see
-// no key, no broker, no controller and no network, and leave nothing behind.
+// no key, no broker, no controller and of the network only what is public, and
+// that where their module asks for it; they leave nothing behind.
 // Kill a builder anywhere: started again, it finds nothing half.
 package builder

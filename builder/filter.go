@@ -41,26 +41,43 @@ func architecture() uint32 {
 
 // filter is a seccomp program: the refused calls, and all calls by another
 // architecture's numbers (which would go round it), end with "not permitted".
+// Tracing stays, for the tests that need it, but for what keeps a process from
+// ending though it was killed (a stop at its exit), and of the sandbox's first.
 func filter(arch uint32, calls []uint32) []unix.SockFilter {
 	const (
-		number = 0 // offsets in struct seccomp_data
-		where  = 4
-		x32    = 0x40000000
+		number   = 0 // offsets in struct seccomp_data; of an argument its lower half
+		where    = 4
+		argument = 16
+		x32      = 0x40000000
 	)
 	load := func(k uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: k}
 	}
 	end := func(k uint32) unix.SockFilter { return unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: k} }
-	last := uint8(len(calls) + 1) // from the first comparison of numbers to the refusal
+	equal := func(k uint32, then, otherwise uint8) unix.SockFilter {
+		return unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: k, Jt: then, Jf: otherwise}
+	}
+	tracing := []unix.SockFilter{ // allowed at its end, refused one further
+		equal(unix.SYS_PTRACE, 0, 7),
+		load(argument + 8), // whom
+		equal(1, 6, 0),
+		load(argument), // what
+		equal(unix.PTRACE_SETOPTIONS, 1, 0),
+		equal(unix.PTRACE_SEIZE, 0, 2),
+		load(argument + 3*8), // with which options
+		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.PTRACE_O_TRACEEXIT, Jt: 1, Jf: 0},
+	}
+	last := uint8(len(calls) + len(tracing) + 1) // from the first comparison of numbers to the refusal
 	program := []unix.SockFilter{
 		load(where),
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: arch, Jt: 0, Jf: last + 2},
+		equal(arch, 0, last+2),
 		load(number),
 		{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: x32, Jt: last, Jf: 0},
 	}
 	for i, n := range calls {
-		program = append(program, unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: n, Jt: last - uint8(i) - 1, Jf: 0})
+		program = append(program, equal(n, last-uint8(i)-1, 0))
 	}
+	program = append(program, tracing...)
 	return append(program, end(unix.SECCOMP_RET_ALLOW), end(unix.SECCOMP_RET_ERRNO|uint32(unix.EPERM)))
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"noxmesh/builder/gateway"
 	"noxmesh/builder/rootfs"
 	"noxmesh/delivery/build"
 	"noxmesh/document"
@@ -36,6 +37,7 @@ type order struct {
 	lacks     string // which limits this machine does not have
 	limits    Limits
 	most      Most
+	gateway   *gateway.Gateway // nil where the builder gives none, and where the module asks for none
 	random    func(n int64) int64
 	log       *logbook
 
@@ -97,8 +99,8 @@ func (o *order) narrow() error {
 	if o.manifest.Build == nil {
 		return nil
 	}
-	if o.manifest.Build.Network {
-		return environment("the module asks for the network under build.network, and this builder gives a build none")
+	if err := o.network(o.manifest.Build); err != nil {
+		return err
 	}
 	limits, err := o.limits.asked(o.manifest.Build.Limits, o.most)
 	if err != nil {
@@ -252,7 +254,7 @@ func (o *order) commands(ctx context.Context, all [][]string) error {
 		o.log.Command(argv)
 		began, said := time.Now(), &lastBytes{w: heard{o}}
 		code, err := o.sandbox.run(ctx, command{
-			argv: argv, tree: o.bench.tree(), as: o.bench.as, laid: o.laid, root: o.root, limits: o.limits, most: o.limits.Longest, out: said,
+			argv: argv, tree: o.bench.tree(), as: o.bench.as, laid: o.laid, root: o.root, limits: o.limits, most: o.limits.Longest, out: said, network: o.gateway,
 		})
 		if err != nil {
 			return err

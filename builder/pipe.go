@@ -21,6 +21,7 @@ type pipes struct {
 	begin  *os.File // ours: closed, the child begins
 	theirs []*os.File
 	filter bool
+	door   *door // where there is a network
 }
 
 func openPipes() (p *pipes, err error) {
@@ -61,6 +62,9 @@ func (p *pipes) close() {
 			f.Close()
 		}
 	}
+	if p.door != nil {
+		p.door.ours.Close()
+	}
 }
 
 // status is what bwrap says of its child: its exit status only where the
@@ -95,6 +99,7 @@ func (p *pipes) through(cmd *exec.Cmd, box *group, end context.CancelCauseFunc) 
 	watch, unwatch := context.WithCancel(context.Background())
 	beside := errgroup.Group{}
 	beside.Go(func() error { return box.watch(watch, end) })
+	beside.Go(func() error { return p.door.serve(watch) })
 	err = cmd.Wait()
 	unwatch()
 	err = errors.Join(err, beside.Wait(), p.status.SetReadDeadline(time.Now().Add(settleTime)))

@@ -1,6 +1,7 @@
 package builder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"noxmesh/builder/gateway"
 	"noxmesh/builder/rootfs"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
@@ -54,7 +56,10 @@ type command struct {
 	most   time.Duration // processor time of one process
 	out    io.Writer     // both of its outputs
 
-	below []string // bubblewrap's words for root
+	network *gateway.Gateway // nil: none
+
+	below  []string // bubblewrap's words for root
+	before []string // the words before its own
 }
 
 // run runs c and gives its exit status. An error is a limit that it met, or never
@@ -80,6 +85,9 @@ func (s *sandbox) run(ctx context.Context, c command) (code int, err error) {
 		return 0, err
 	}
 	defer p.close()
+	if c.before, err = p.openDoor(c.network); err != nil {
+		return 0, err
+	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	last := &lastBytes{w: c.out}
@@ -104,6 +112,9 @@ func (s *sandbox) run(ctx context.Context, c command) (code int, err error) {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
 		return 0, fault.Wrap(fault.Unavailable, err, "make a sandbox").With("%s", remedy)
+	}
+	if shut := p.door.shut(); shut != nil && ctx.Err() == nil {
+		return 0, fault.Add(errors.Join(shut, waitGone(said.Pid)), "%s", cmp.Or(last.lines(), "make a sandbox"))
 	}
 	return ended(ctx, said, last)
 }
@@ -145,33 +156,6 @@ func ended(ctx context.Context, said status, last *lastBytes) (int, error) {
 	return 0, fault.New(fault.Unavailable, "the sandbox ended by itself: %s", why).With("%s", remedy)
 }
 
-// waitGone waits until the first process of a sandbox has ended: the kernel
-// ends every other one before it.
-func waitGone(pid *int) error {
-	if pid == nil {
-		return nil
-	}
-	fd, err := unix.PidfdOpen(*pid, 0)
-	if errors.Is(err, unix.ESRCH) {
-		return nil
-	}
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "wait for the sandbox to end")
-	}
-	defer func() { _ = unix.Close(fd) }() // it was only to wait on
-	deadline := time.Now().Add(settleTime)
-	for left := settleTime; left > 0; left = time.Until(deadline) {
-		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds())+1)
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return fault.Wrap(fault.Unavailable, err, "wait for the sandbox to end")
-		}
-		if n > 0 {
-			return nil
-		}
-	}
-	return fault.New(fault.Unavailable, "processes of the sandbox are still there %s after its end", settleTime)
-}
-
 // inside is the script that is between bwrap and the command: it takes the
 // limits on, so that neither can the builder's own be in the way nor can the
 // command leave them, and lets the kernel take a build first when memory is short.
@@ -201,11 +185,16 @@ func (s *sandbox) args(c command) []string {
 		"--size", size, "--perms", "1777", "--tmpfs", "/tmp", "--dir", "/home", "--size", size, "--tmpfs", "/home/build",
 		"--bind", c.tree, "/build", "--chdir", "/build")
 	a = append(append(a, c.laid.mounts()...), "--remount-ro", "/")
-	for _, e := range slices.Concat(environmentOf(c.root), c.laid.env) {
+	env := slices.Concat(environmentOf(c.root), c.laid.env)
+	if c.network != nil {
+		env = append(env, proxies()...)
+	}
+	for _, e := range env {
 		a = append(a, "--setenv", e[0], e[1])
 	}
 	seconds := int64(c.most/time.Second+1) * int64(s.processors)
-	a = append(a, "--", "/bin/sh", "-c", inside, "sh",
+	a = append(append(a, "--"), c.before...)
+	a = append(a, "/bin/sh", "-c", inside, "sh",
 		number(c.limits.OpenFiles), number(c.limits.FileSize/512), number(seconds), number(c.limits.Processes))
 	return append(a, c.argv...)
 }

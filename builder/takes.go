@@ -35,16 +35,10 @@ func takesOf(proc string, first int) (u takes) {
 		if pages, err := os.ReadFile(filepath.Join(dir, "statm")); err == nil {
 			u.memory += private(string(pages)) * int64(os.Getpagesize())
 		}
-		threads, err := os.ReadDir(filepath.Join(dir, "task"))
-		if err != nil {
-			continue
+		if threads, err := os.ReadDir(filepath.Join(dir, "task")); err == nil {
+			u.processes += int64(len(threads))
 		}
-		u.processes += int64(len(threads))
-		for _, t := range threads {
-			if ids, err := os.ReadFile(filepath.Join(dir, "task", t.Name(), "children")); err == nil {
-				below = append(below, strings.Fields(string(ids))...)
-			}
-		}
+		below = append(below, childrenOf(proc, filepath.Base(dir))...)
 	}
 	return u
 }

@@ -179,6 +179,7 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 	o := &order{
 		request: g.request, git: b.git, images: b.images, registry: registry, bench: bench,
 		sandbox: b.sandbox, noSandbox: b.why, lacks: b.lacks, limits: b.config.Limits, most: b.config.Most, random: b.random, log: log,
+		gateway: b.openGateway(g.request.Registry, log),
 	}
 	building, end := context.WithCancelCause(ctx)
 	beside, done := context.WithCancel(building)

@@ -47,7 +47,7 @@ func (s *shell) showBuilds(out api.BuildsOut, now time.Time) {
 		s.out.Note("nothing has been built yet")
 		return
 	}
-	own := false
+	own, network := false, false
 	t := newTable("BUILD", "MODULE", "COMMIT", "STATE", "VERDICT", "IN", "ASKED", "TOOK", "")
 	for _, b := range out.Builds {
 		took, words := "", b.Why
@@ -63,21 +63,28 @@ func (s *shell) showBuilds(out api.BuildsOut, now time.Time) {
 		if b.Moved != "" {
 			words = joinedWords(words, b.Moved)
 		}
-		own = own || b.Own
+		own, network = own || b.Own, network || b.Network
 		t.row(short(b.Request), b.Module, status.ShortCommit(b.Commit), b.State, b.Verdict, builtIn(b), term.Ago(now.Sub(b.Asked)), took, firstLine(words))
 	}
 	s.table(t)
 	if own {
 		s.out.Note("own: %s", status.OwnSays)
 	}
+	if network {
+		s.out.Note("network: the build %s", status.NetworkSays)
+	}
 }
 
-// builtIn is what the commands of a build ran in, in one word.
+// builtIn is what the commands of a build ran in, in a word or two.
 func builtIn(b api.BuildOut) string {
+	in := short(b.Environment)
 	if b.Own {
-		return "own"
+		in = "own"
 	}
-	return short(b.Environment)
+	if b.Network {
+		in += "+network"
+	}
+	return in
 }
 
 func joinedWords(a, b string) string {

@@ -222,7 +222,7 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 	case err != nil:
 		return nil, err
 	case saved == deliverystore.SavedNot:
-		return c.receiptFor(b.ID, a.Request, now, "that this builder could not is nothing to record: others have the request, or may have it")
+		return c.receiptFor(b.ID, a.Request, now, "that this builder could not is nothing to record: others have the request, or may have it, or nobody asks any more")
 	}
 	c.log.Info("build answered", "module", r.Module, "request", a.Request, "builder", b.Name, "outcome", string(a.Outcome), "verdict", verdict.Judge(a).String())
 	c.builds.Forgive(r.Module) // whatever was in the way before, there is something new to compare

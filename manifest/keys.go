@@ -53,7 +53,7 @@ func Keys() []Key {
 		{"build.artifacts.NAME.name", "name", "of a package: what it is called, where that is not the artifact's name"},
 		{"build.artifacts.NAME.version", "version; must be there of a package", "of a package, as Debian writes it. Raise it with what is in the package: no commit does, so that a commit which changes nothing in it moves no digest and no machine"},
 		{"build.artifacts.NAME.depends", "list of packages", "of a package: what it needs, as `libc6 (>= 2.36)`; of several with a bar between them one is enough"},
-		{"build.network", "`true` or `false`", "whether its commands need to reach other machines. No builder of this version lets them: such a build waits for one that does, and says so"},
+		{"build.network", "`true` or `false`", "whether its commands need to reach other machines: public ones, by the proxy that HTTP_PROXY and HTTPS_PROXY name. A builder lets them where its operator says so (mesh-builder run --network); elsewhere the build waits and says so. It is not reproducible in general"},
 		{"build.limits", "object", "what one build of it may take, where the builder's default is not right. A builder gives no more than its own limits"},
 		{"build.limits.memory", "a number and `MiB` or `GiB`", "of all its processes together, with what they keep in `/tmp` and in the home folder"},
 		{"build.limits.disk", "a number and `MiB` or `GiB`", "the source, and all that is made in it"},

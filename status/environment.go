@@ -11,17 +11,21 @@ import (
 
 // Environment is what a module's commands run in.
 type Environment struct {
-	Image  string    `json:"image,omitempty"`  // as the module names it; empty: the builder's own root file system
-	Digest string    `json:"digest,omitempty"` // what that is now; empty where it was not found yet
-	Built  string    `json:"built,omitempty"`  // what the newest build was made in; empty: a builder's own
-	Made   bool      `json:"made"`             // there is a build
-	State  string    `json:"state,omitempty"`  // of the last look at it; empty where nothing is looked up
-	Why    string    `json:"why,omitempty"`
-	Since  time.Time `json:"since,omitzero"`
+	Image   string    `json:"image,omitempty"`   // as the module names it; empty: the builder's own root file system
+	Digest  string    `json:"digest,omitempty"`  // what that is now; empty where it was not found yet
+	Built   string    `json:"built,omitempty"`   // what the newest build was made in; empty: a builder's own
+	Made    bool      `json:"made"`              // there is a build
+	Network bool      `json:"network,omitempty"` // the newest build's commands could reach other machines
+	State   string    `json:"state,omitempty"`   // of the last look at it; empty where nothing is looked up
+	Why     string    `json:"why,omitempty"`
+	Since   time.Time `json:"since,omitzero"`
 }
 
 // OwnSays is what it means that commands ran in no image.
 const OwnSays = "the builder's own root file system, which is not reproducible in general"
+
+// NetworkSays is what it means that commands could reach other machines.
+const NetworkSays = "could reach other machines, and what it made is not reproducible in general"
 
 // EnvironmentOf is what a module's commands run in, or nil where it has none and
 // names no image.
@@ -32,7 +36,7 @@ func EnvironmentOf(d delivery.Facts, w environment.Wanted) *Environment {
 	}
 	e := &Environment{Image: w.In, Digest: string(w.Digest())}
 	if made := delivery.NewestBuild(d); made != nil {
-		e.Built, e.Made = string(made.Manifest.Built.Environment), true
+		e.Built, e.Made, e.Network = string(made.Manifest.Built.Environment), true, made.Manifest.Built.Network
 	}
 	if w.In != "" && w.Owner == "" && w.Pinned() == "" {
 		e.State, e.Why, e.Since = w.Image.State.String(), w.Image.Why, w.Image.Since
@@ -47,6 +51,13 @@ func (e Environment) Moved() bool {
 
 // Words is the environment in a sentence, as status shows it.
 func (e Environment) Words() string {
+	if e.Network {
+		return e.where() + "; it " + NetworkSays
+	}
+	return e.where()
+}
+
+func (e Environment) where() string {
 	switch {
 	case e.Moved():
 		return MovedWords(e.Image, e.Built, e.Digest)

@@ -2,8 +2,10 @@ package deliverystore
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
+	"noxmesh/delivery"
 	"noxmesh/delivery/build"
 	"noxmesh/delivery/verdict"
 	"noxmesh/document"
@@ -40,7 +42,8 @@ const JudgedByTests = "tests"
 // same changes nothing; one with another build is a finding about both. An
 // answer of a builder that was never given the request is Denied, and one that
 // does not hold what its digests say is Invalid. That one builder could not is
-// no answer while another has the request, or may have it, and none once nobody asks.
+// no answer while another has the request, or may have it, and none once nobody
+// asks; nor is that a build failed which somebody has cancelled just before.
 func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	a := row.Answer
 	r, err := Request(tx, a.Request)
@@ -61,7 +64,7 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 		tx.Changed("request", r.ID)
 		return saveLater(tx, first, row)
 	}
-	if a.Outcome == build.OutcomeEnvironment && (r.State != Leased || r.Builder != a.Builder) {
+	if a.Outcome == build.OutcomeEnvironment && (r.State != Leased || r.Builder != a.Builder) || a.Outcome != build.OutcomeBuilt && cancelled(r) {
 		return SavedNot, nil
 	}
 	tx.Changed("request", r.ID)
@@ -75,6 +78,11 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	}
 	_, err = tx.Exec(`UPDATE request SET state = 'done', since = $1, builder = $2, why = '' WHERE id = $3`, db.Millis(row.At), a.Builder, r.ID)
 	return SavedFirst, err
+}
+
+// cancelled reports whether a person has withdrawn the request.
+func cancelled(r RequestRow) bool {
+	return r.State == Withdrawn && strings.HasPrefix(r.Why, delivery.CancelledBy)
 }
 
 // checkAnswer refuses an answer that is not about this request or contradicts itself.

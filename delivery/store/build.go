@@ -89,6 +89,7 @@ type Attempt struct {
 	LogSize     int64
 	Commands    bool            // it has commands to run
 	Environment document.Digest // the image that they run in; empty: the builder's own root file system
+	Network     bool            // of one that was built: they could reach other machines
 	Finding     string
 }
 
@@ -105,22 +106,23 @@ func Builds(tx *db.Tx, module string, limit int) ([]Attempt, error) {
 	return db.All(tx, scanAttempt, `SELECT r.document, r.state, r.builder, r.why, r.made_at, r.leased_at,
 		coalesce(a.builder, ''), coalesce(a.outcome, ''), coalesce(a.step, ''), coalesce(a.why, ''), coalesce(a.build, ''),
 		coalesce(b.content, ''), coalesce(b.verdict, ''), coalesce(a.tests, ''), coalesce(a.began, 0), coalesce(a.ended, 0),
-		coalesce(a.at, 0), coalesce(a.log_size, 0), coalesce(a.finding, ''), r.commands
+		coalesce(a.at, 0), coalesce(a.log_size, 0), coalesce(a.finding, ''), r.commands,
+		CASE WHEN b.manifest LIKE '%"network":true%' THEN 1 ELSE 0 END
 		FROM request r LEFT JOIN answer a ON a.request = r.id LEFT JOIN build b ON b.id = a.build
 		WHERE ($1 = '' OR r.module = $1) ORDER BY r.made_at DESC, r.id LIMIT $2`, module, n)
 }
 
 func scanAttempt(r db.Row) (a Attempt, err error) {
 	var doc, state, asked, lost, outcome, step, why, made, content, judged, tests string
-	var madeAt, leased, began, ended, at, commands int64
+	var madeAt, leased, began, ended, at, commands, network int64
 	err = r.Scan(&doc, &state, &asked, &lost, &madeAt, &leased, &a.Builder, &outcome, &step, &why, &made,
-		&content, &judged, &tests, &began, &ended, &at, &a.LogSize, &a.Finding, &commands)
+		&content, &judged, &tests, &began, &ended, &at, &a.LogSize, &a.Finding, &commands, &network)
 	if err != nil {
 		return a, err
 	}
 	q, err := db.FromJSON[build.Request]("a request", doc)
 	a.Request, a.Module, a.Commit, a.Tree, a.Platform, a.Number = q.ID, q.Module, q.Commit, q.Tree, q.Platform, q.Attempt
-	a.Commands, a.Environment = commands == 1, q.In()
+	a.Commands, a.Environment, a.Network = commands == 1, q.In(), network == 1
 	a.Asked, a.State, a.Why, a.At = db.Time(madeAt), state, lost, db.Time(at)
 	if outcome == "" {
 		if State(state) != Open {

@@ -237,3 +237,35 @@ func TestThatOneCouldNotIsNoAnswerForAnother(t *testing.T) {
 		}
 	})
 }
+
+// A build that fails by itself just as somebody cancels it was cancelled: it has
+// not failed, and is not made again. One that was made is there all the same.
+func TestWhatFailsAsItIsCancelledWasCancelled(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		why := delivery.CancelledBy + "ann"
+		cancelled := func(commit, why string) deliverystore.RequestRow {
+			t.Helper()
+			add(t, d, request(t, "web", commit, 1, t0()))
+			r := mustTake(t, d, "b1", t0())
+			dbtest.Write(t, d, func(tx *db.Tx) error { return deliverystore.Withdraw(tx, r.ID, why, t0()) })
+			return r
+		}
+		r := cancelled("c1", why)
+		failed := build.Answer{Request: r.ID, Builder: "b1", Outcome: build.OutcomeFailed, Step: build.StepBuild, Why: "status 1"}
+		if got := save(t, d, failed, t0()); got != deliverystore.SavedNot {
+			t.Errorf("the failure is %q", got)
+		}
+		if got := look(t, d, r.ID); got.State != deliverystore.Withdrawn || got.Why != why {
+			t.Errorf("the request is %s: %s", got.State, got.Why)
+		}
+		if got := save(t, d, built(t, r, "b1", "one"), t0()); got != deliverystore.SavedFirst {
+			t.Errorf("the build is %q", got)
+		}
+		r = cancelled("c2", "3 leases of it were lost")
+		failed.Request = r.ID
+		if got := save(t, d, failed, t0()); got != deliverystore.SavedFirst {
+			t.Errorf("the failure of one that was withdrawn for its builders is %q", got)
+		}
+	})
+}
