@@ -33,7 +33,7 @@ func Table() []Row {
 		Version().Row, Status().Row, Plans().Row, Push().Row,
 		ModuleAdd().Row, Modules().Row, ModuleShow().Row, ModuleRemove().Row, ModuleLook().Row, ModuleHook().Row, ModulePolicy().Row, Declare().Row,
 		NodeAdd().Row, Nodes().Row, NodeShow().Row, NodeRemove().Row, Assign().Row, Unassign().Row,
-		Builds().Row, Log().Row, BuildCancel().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
+		Builds().Row, Log().Row, BuildCancel().Row, Collect().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
 		BuilderAdd().Row, Builders().Row, BuilderRemove().Row,
 		LoginAdd().Row, Join().Row, Hook().Row,
 	}
@@ -145,6 +145,11 @@ func Log() Call[LogIn, LogOut] {
 func BuildCancel() Call[BuildIn, CancelOut] {
 	return call[BuildIn, CancelOut]("build-cancel", http.MethodPost, "/v1/builds/{build}/cancel", identity.Operator,
 		"Cancel a build that waits for a builder, or that one is making.")
+}
+
+// Collect takes away from the registry what nothing names, or looks what that would be.
+func Collect() Call[CollectIn, CollectOut] {
+	return call[CollectIn, CollectOut]("collect", http.MethodPost, "/v1/registry/collect", identity.Operator, "Take away from the registry what nothing names, or look what that would be.")
 }
 
 // Graph asks for modules and the edges between them.

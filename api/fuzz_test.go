@@ -29,6 +29,7 @@ func FuzzRead(f *testing.F) {
 		into[UnassignIn](t, Unassign().Row, body, query, name)
 		into[BuildsIn](t, Builds().Row, body, query, name)
 		into[LogIn](t, Log().Row, body, query, name)
+		into[CollectIn](t, Collect().Row, body, query, name)
 		into[BuilderIn](t, BuilderAdd().Row, body, query, name)
 		into[LoginAddIn](t, LoginAdd().Row, body, query, name)
 		into[JoinIn](t, Join().Row, body, query, name)

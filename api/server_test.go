@@ -70,6 +70,7 @@ func answerAll(s *Server, reached *atomic.Int64) {
 	handleZero(s, Builds(), reached)
 	handleZero(s, Log(), reached)
 	handleZero(s, BuildCancel(), reached)
+	handleZero(s, Collect(), reached)
 	handleZero(s, Graph(), reached)
 	handleZero(s, Why(), reached)
 	handleZero(s, Change(), reached)

@@ -257,6 +257,7 @@ type BuildOut struct {
 	Own         bool      `json:"own,omitempty"`         // they run in the builder's own root file system, which is not reproducible in general
 	Network     bool      `json:"network,omitempty"`     // they could reach other machines, and what was made is not reproducible in general
 	Moved       string    `json:"moved,omitempty"`       // why the newest build of its module is stale, where the image is
+	Collected   time.Time `json:"collected,omitzero"`    // when the build's bytes were taken away from the registry, since nothing named it
 	Finding     string    `json:"finding,omitempty"`
 }
 

@@ -63,6 +63,9 @@ func (s *shell) showBuilds(out api.BuildsOut, now time.Time) {
 		if b.Moved != "" {
 			words = joinedWords(words, b.Moved)
 		}
+		if !b.Collected.IsZero() {
+			words = joinedWords(words, "collected "+term.Ago(now.Sub(b.Collected)))
+		}
 		own, network = own || b.Own, network || b.Network
 		t.row(short(b.Request), b.Module, status.ShortCommit(b.Commit), b.State, b.Verdict, builtIn(b), term.Ago(now.Sub(b.Asked)), took, firstLine(words))
 	}

@@ -110,7 +110,7 @@ answer: did my change go out? "mesh status" is that question.`
 		c.GroupID = "decide"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{s.dev(), s.builder(), s.login(), s.version(), s.completion()} {
+	for _, c := range []*cobra.Command{s.dev(), s.builder(), s.gc(), s.login(), s.version(), s.completion()} {
 		c.GroupID = "own"
 		root.AddCommand(c)
 	}

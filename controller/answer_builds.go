@@ -72,7 +72,7 @@ func buildOut(a deliverystore.Attempt) api.BuildOut {
 	out := api.BuildOut{
 		Request: a.Request, Module: a.Module, Commit: a.Commit, State: a.State, Step: string(a.Step), Why: a.Why,
 		Build: string(a.Build), Content: string(a.Content), Builder: a.Builder, Asked: a.Asked, Began: a.Began, Ended: a.Ended,
-		LogSize: a.LogSize, Finding: a.Finding, Environment: string(a.Environment), Own: a.Commands && a.Environment == "", Network: a.Network,
+		LogSize: a.LogSize, Finding: a.Finding, Environment: string(a.Environment), Own: a.Commands && a.Environment == "", Network: a.Network, Collected: a.Collected,
 	}
 	if a.Build != "" {
 		out.Verdict = a.Verdict.String()

@@ -164,7 +164,7 @@ func (c *Controller) answerModuleRemove(ctx context.Context, _ api.Who, in api.M
 	if err != nil {
 		return api.Nothing{}, err
 	}
-	err = c.write(ctx, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, in.Module) })
+	err = c.write(ctx, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, in.Module, clock.Now()) })
 	c.hooks.forget(in.Module)
 	c.declares.NudgeAll()
 	return api.Nothing{}, err

@@ -198,7 +198,7 @@ func anyWrite(t *rapid.T, step int, at time.Time) func(*db.Tx) error {
 		"add module": func(tx *db.Tx) error {
 			return deliverystore.AddModule(tx, mesh.Module{Name: module, Repository: "r"}, "me", at)
 		},
-		"remove module": func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, module) },
+		"remove module": func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, module, at) },
 		"policy":        func(tx *db.Tx) error { return deliverystore.SetPolicy(tx, module, "auto", "me", at) },
 		"source": func(tx *db.Tx) error {
 			return deliverystore.SaveSource(tx, source.Source{

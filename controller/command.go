@@ -82,6 +82,7 @@ func bind(flags *flag.FlagSet, cfg *Config) {
 	flags.DurationVar(&cfg.Lease, "lease", cfg.Lease, "how long a builder has a request without a word")
 	flags.DurationVar(&cfg.LameDuck, "lame-duck", cfg.LameDuck, "over how long the broker lets its clients go at the end: 30s for thousands of nodes")
 	flags.DurationVar(&cfg.Limit, "limit", cfg.Limit, "how long one build may take")
+	flags.DurationVar(&cfg.Grace, "grace", cfg.Grace, "how long what nothing names stays in the registry, beside what a build may take")
 	flags.StringVar(&cfg.SSHKey, "ssh-key", cfg.SSHKey, "the private key's `file` that repositories over ssh are read with")
 	flags.StringVar(&cfg.KnownHosts, "known-hosts", cfg.KnownHosts, "the `file` of the forges' host keys, for ssh; git/known_hosts in the data folder where it is not given")
 	list := func(into *[]string) func(string) error {

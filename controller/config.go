@@ -25,6 +25,7 @@ type Config struct {
 	Hello      time.Duration // within which a silent node is not yet called silent
 	Lease      time.Duration // that a builder has a request for, until it says that it is working
 	Limit      time.Duration // that one build may take
+	Grace      time.Duration // that what nothing names stays in the registry, beside Limit
 	LameDuck   time.Duration // over which the broker lets its clients go at the end; zero to cut them at once
 	HTTPHosts  []string      // hosts that repositories may be read from over plain http
 	Folders    []string      // folders of this machine that repositories may be read from
@@ -45,6 +46,7 @@ func Default() Config {
 		Hello:    time.Minute,
 		Lease:    30 * time.Second,
 		Limit:    30 * time.Minute,
+		Grace:    24 * time.Hour,
 		Version:  "dev",
 		Log:      slog.Default(),
 	}
@@ -73,7 +75,7 @@ func (c Config) Validate() error {
 	if path := c.SocketPath(); len(path) > socketLimit {
 		bad("the socket's path %q has %d bytes, and the system takes %d: give a shorter one with --socket", path, len(path), socketLimit)
 	}
-	for what, d := range map[string]time.Duration{"--every": c.Every, "--lease": c.Lease, "--limit": c.Limit} {
+	for what, d := range map[string]time.Duration{"--every": c.Every, "--lease": c.Lease, "--limit": c.Limit, "--grace": c.Grace} {
 		if d <= 0 {
 			bad("%s is %s, want more than nothing", what, d)
 		}

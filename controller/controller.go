@@ -43,29 +43,30 @@ type Controller struct {
 	random func() float64 // of the loops; nil for the system's
 	edges  edges          // what start has opened
 
-	sources, images, builds, declares, leases, rechecks, weeds *loop.Loop
+	sources, images, builds, declares, leases, rechecks, weeds, collects *loop.Loop
 
-	book     *book
-	small    *small
-	conduct  *conduct
-	outbox   outbox
-	heard    heard
-	steady   steady
-	weeded   time.Time // the last look at the registry's bytes; of the loop "registry" alone
-	looked   sync.Map  // module: time of the last look
-	hooks    *hooks
-	unwell   unwell
-	shelf    unwell   // of the registry
-	troubles sync.Map // key: the loops' troubles as of now, which the record may not have
-	work     *bell    // there may be work to give
-	receipts *bell    // something has been heard
+	book       *book
+	small      *small
+	conduct    *conduct
+	outbox     outbox
+	heard      heard
+	steady     steady
+	weeded     time.Time     // the last look at the registry's bytes; of the loop "registry" alone
+	collecting chan struct{} // holds the token of whoever collects from the registry
+	looked     sync.Map      // module: time of the last look
+	hooks      *hooks
+	unwell     unwell
+	shelf      unwell   // of the registry
+	troubles   sync.Map // key: the loops' troubles as of now, which the record may not have
+	work       *bell    // there may be work to give
+	receipts   *bell    // something has been heard
 }
 
 // newController is a controller that stands on nothing yet.
 func newController(cfg Config) *Controller {
 	c := &Controller{
 		cfg: cfg, log: cfg.Log, steady: newSteady(), book: newBook(), conduct: newConduct(clock.Now()), work: newBell(), receipts: newBell(),
-		outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]said{}}, hooks: newHooks(),
+		collecting: make(chan struct{}, 1), outbox: outbox{nodes: map[string]message{}}, heard: heard{nodes: map[string]said{}}, hooks: newHooks(),
 	}
 	c.small = newSmall(c.write)
 	return c
@@ -141,6 +142,7 @@ func (c *Controller) makeLoops() {
 	c.leases = c.loop("lease", func(context.Context) ([]string, error) { return []string{"leases"}, nil }, c.leaseStep, c.cfg.Lease/4)
 	c.rechecks = c.loop("record", func(context.Context) ([]string, error) { return []string{recheckKey}, nil }, c.recheckStep, recheckEvery)
 	c.weeds = c.loop("registry", func(context.Context) ([]string, error) { return []string{weedKey}, nil }, c.weedStep, weedEvery)
+	c.collects = c.loop("collect", func(context.Context) ([]string, error) { return []string{collectKey}, nil }, c.collectStep, collectEvery)
 }
 
 func (c *Controller) loop(name string, keys func(context.Context) ([]string, error), step func(context.Context, string) (loop.Result, error), every time.Duration) *loop.Loop {
@@ -179,6 +181,7 @@ func (c *Controller) run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.Loops(ctx) })
 	group.Go(func() error { return c.weeds.Run(ctx) })
+	group.Go(func() error { return c.collects.Run(ctx) })
 	group.Go(func() error { return c.serve(ctx, c.edges.listener, c.front(server)) })
 	group.Go(func() error { return c.serve(ctx, c.edges.socket, asOperator(server)) })
 	c.log.Info("controller is ready", "mesh", c.mesh, "epoch", c.db.Epoch(), "api", c.at.API, "broker", c.at.Broker, "socket", c.cfg.SocketPath())

@@ -212,9 +212,9 @@ func (c *Controller) issue(ctx context.Context, l looked) (t declaration.Tuple, 
 	if c.stands(l) {
 		return n.Wanted, nil
 	}
-	names := make([]string, 0, len(l.plan.Body.Modules))
+	names, contents := make([]string, 0, len(l.plan.Body.Modules)), make(map[string]document.Digest, len(l.plan.Body.Modules))
 	for _, m := range l.plan.Body.Modules {
-		names = append(names, m.Module)
+		names, contents[m.Module] = append(names, m.Module), m.Content
 	}
 	err = c.small.write(ctx, func(tx *db.Tx) error {
 		is, there, err := inventorystore.Unread(tx, n.ID)
@@ -224,7 +224,7 @@ func (c *Controller) issue(ctx context.Context, l looked) (t declaration.Tuple, 
 		if !there || is.Wanted != n.Wanted {
 			return errMoved
 		}
-		t, err = inventorystore.Issue(tx, inventorystore.Issuing{Node: n.ID, Digest: l.short.digest, Modules: names, At: clock.Now()})
+		t, err = inventorystore.Issue(tx, inventorystore.Issuing{Node: n.ID, Digest: l.short.digest, Modules: names, Contents: contents, At: clock.Now()})
 		return err
 	})
 	return t, err

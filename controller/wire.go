@@ -49,6 +49,7 @@ func (c *Controller) handlers() *api.Server {
 	api.Handle(s, api.Builds(), c.answerBuilds)
 	api.Handle(s, api.Log(), c.answerLog)
 	api.Handle(s, api.BuildCancel(), c.answerCancel)
+	api.Handle(s, api.Collect(), c.answerCollect)
 	api.Handle(s, api.Graph(), c.answerGraph)
 	api.Handle(s, api.Why(), c.answerWhy)
 	api.Handle(s, api.Change(), c.answerChange)

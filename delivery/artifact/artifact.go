@@ -24,8 +24,9 @@ type Build struct {
 	At        time.Time // when the answer was committed, by the controller's clock
 	Sequence  int64     // the record's own order of builds; 0: not recorded yet
 	Published document.Digest
-	Gone      bool   // the registry has been seen not to hold it
-	Finding   string // two answers that differ; empty where there is none
+	Gone      bool      // the registry has been seen not to hold it
+	Collected time.Time // Gone: when it was taken away from there, since nothing named it; zero where it was not
+	Finding   string    // two answers that differ; empty where there is none
 }
 
 // Older orders builds as they were recorded, whatever the clock said then:

@@ -13,17 +13,17 @@ import (
 	"noxmesh/manifest"
 )
 
-const buildColumns = `id, content, module, manifest, bytes, published, request, builder, at, verdict, gone, finding, sequence`
+const buildColumns = `id, content, module, manifest, bytes, published, request, builder, at, verdict, gone, finding, sequence, collected`
 
 func scanBuild(r db.Row) (b artifact.Build, err error) {
 	var id, content, text, bytes, published, judged string
-	var at, gone int64
-	err = r.Scan(&id, &content, &b.Module, &text, &bytes, &published, &b.Request, &b.Builder, &at, &judged, &gone, &b.Finding, &b.Sequence)
+	var at, gone, collected int64
+	err = r.Scan(&id, &content, &b.Module, &text, &bytes, &published, &b.Request, &b.Builder, &at, &judged, &gone, &b.Finding, &b.Sequence, &collected)
 	if err != nil {
 		return b, err
 	}
 	b.ID, b.Content, b.Published = document.Digest(id), document.Digest(content), document.Digest(published)
-	b.At, b.Gone, b.Verdict = db.Time(at), gone == 1, verdict.Parse(judged)
+	b.At, b.Gone, b.Collected, b.Verdict = db.Time(at), gone == 1, db.Time(collected), verdict.Parse(judged)
 	if b.Manifest, err = db.FromJSON[manifest.Built]("the manifest of build "+id, text); err != nil {
 		return b, err
 	}
@@ -58,7 +58,7 @@ func MarkPresent(tx *db.Tx, id document.Digest) error { return mark(tx, id, fals
 
 func mark(tx *db.Tx, id document.Digest, gone bool) error {
 	tx.Changed("build", string(id))
-	n, err := tx.Exec(`UPDATE build SET gone = $1 WHERE id = $2`, db.Flag(gone), string(id))
+	n, err := tx.Exec(`UPDATE build SET gone = $1, collected = collected * $2 WHERE id = $3`, db.Flag(gone), db.Flag(gone), string(id))
 	if err == nil && n == 0 {
 		_, err = Build(tx, id)
 	}
@@ -87,6 +87,7 @@ type Attempt struct {
 	Ended       time.Time // by the builder's clock
 	At          time.Time // when the answer was committed
 	LogSize     int64
+	Collected   time.Time       // when the build's bytes were taken away; zero where they were not
 	Commands    bool            // it has commands to run
 	Environment document.Digest // the image that they run in; empty: the builder's own root file system
 	Network     bool            // of one that was built: they could reach other machines
@@ -107,22 +108,22 @@ func Builds(tx *db.Tx, module string, limit int) ([]Attempt, error) {
 		coalesce(a.builder, ''), coalesce(a.outcome, ''), coalesce(a.step, ''), coalesce(a.why, ''), coalesce(a.build, ''),
 		coalesce(b.content, ''), coalesce(b.verdict, ''), coalesce(a.tests, ''), coalesce(a.began, 0), coalesce(a.ended, 0),
 		coalesce(a.at, 0), coalesce(a.log_size, 0), coalesce(a.finding, ''), r.commands,
-		CASE WHEN b.manifest LIKE '%"network":true%' THEN 1 ELSE 0 END
+		CASE WHEN b.manifest LIKE '%"network":true%' THEN 1 ELSE 0 END, coalesce(b.collected, 0)
 		FROM request r LEFT JOIN answer a ON a.request = r.id LEFT JOIN build b ON b.id = a.build
 		WHERE ($1 = '' OR r.module = $1) ORDER BY r.made_at DESC, r.id LIMIT $2`, module, n)
 }
 
 func scanAttempt(r db.Row) (a Attempt, err error) {
 	var doc, state, asked, lost, outcome, step, why, made, content, judged, tests string
-	var madeAt, leased, began, ended, at, commands, network int64
+	var madeAt, leased, began, ended, at, commands, network, collected int64
 	err = r.Scan(&doc, &state, &asked, &lost, &madeAt, &leased, &a.Builder, &outcome, &step, &why, &made,
-		&content, &judged, &tests, &began, &ended, &at, &a.LogSize, &a.Finding, &commands, &network)
+		&content, &judged, &tests, &began, &ended, &at, &a.LogSize, &a.Finding, &commands, &network, &collected)
 	if err != nil {
 		return a, err
 	}
 	q, err := db.FromJSON[build.Request]("a request", doc)
 	a.Request, a.Module, a.Commit, a.Tree, a.Platform, a.Number = q.ID, q.Module, q.Commit, q.Tree, q.Platform, q.Attempt
-	a.Commands, a.Environment, a.Network = commands == 1, q.In(), network == 1
+	a.Commands, a.Environment, a.Network, a.Collected = commands == 1, q.In(), network == 1, db.Time(collected)
 	a.Asked, a.State, a.Why, a.At = db.Time(madeAt), state, lost, db.Time(at)
 	if outcome == "" {
 		if State(state) != Open {

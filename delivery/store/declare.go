@@ -113,6 +113,9 @@ func eligible(tx *db.Tx, w DeclareWrite) error {
 	case !b.Verdict.Eligible():
 		return fault.New(fault.Conflict, "declare %q: build %s is %s", w.Module, b.ID.Short(), b.Verdict).
 			With("mesh logs %s shows why; only a fit build is ever declared", b.Request)
+	case !b.Collected.IsZero():
+		return fault.New(fault.Conflict, "declare %q: build %s has no bytes any more: it was collected on %s, when nothing named it", w.Module, b.ID.Short(), b.Collected.UTC().Format(time.DateOnly)).
+			With("commit what it was made of again, and it is built again; mesh builds %s shows which have their bytes", w.Module)
 	case b.Gone:
 		return fault.New(fault.Conflict, "declare %q: build %s is gone from the registry", w.Module, b.ID.Short()).
 			With("it is built again where it is current; look again in a while")

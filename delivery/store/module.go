@@ -42,13 +42,14 @@ func AddModule(tx *db.Tx, m mesh.Module, by string, at time.Time) error {
 	if n == 0 {
 		return fault.New(fault.Conflict, "there is a module %q already", m.Name).With("mesh module show %s says where it comes from", m.Name)
 	}
-	return nil
+	_, err = tx.Exec(`DELETE FROM module_left WHERE name = $1`, m.Name)
+	return err
 }
 
 // RemoveModule takes a module out of the record, with its source and whatever
 // was still asked of the builders. What was built and declared stays as
 // history. A module that is still assigned or declared stays too: Conflict.
-func RemoveModule(tx *db.Tx, name string) error {
+func RemoveModule(tx *db.Tx, name string, now time.Time) error {
 	if _, err := Module(tx, name); err != nil {
 		return err
 	}
@@ -71,7 +72,10 @@ func RemoveModule(tx *db.Tx, name string) error {
 	if err := dropReading(tx, name); err != nil {
 		return err
 	}
-	_, err = tx.Exec(`DELETE FROM module WHERE name = $1`, name)
+	if _, err = tx.Exec(`DELETE FROM module WHERE name = $1`, name); err != nil {
+		return err
+	}
+	_, err = tx.Exec(`INSERT INTO module_left (name, at) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET at = excluded.at`, name, db.Millis(now))
 	return err
 }
 

@@ -104,7 +104,7 @@ func TestRemoveModuleKeepsHistory(t *testing.T) {
 			_, err := deliverystore.Declare(tx, deliverystore.DeclareWrite{Module: "web", Build: b, Nodes: []string{"n1"}, By: "ann", At: t0()})
 			return err
 		})
-		remove := func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, "web") }
+		remove := func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, "web", t0()) }
 		wantKind(t, d.Write(t.Context(), remove), fault.Conflict, "mesh unassign web")
 		add(t, d, request(t, "web", "c2", 1, t0().Add(time.Hour)))
 		given := mustTake(t, d, "b1", t0().Add(time.Hour))

@@ -62,7 +62,7 @@ func TestReadings(t *testing.T) {
 		at("web", reading("two"))
 		at("dns", imports.Reading{})
 		kept("two")
-		dbtest.Write(t, d, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, "web") })
+		dbtest.Write(t, d, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, "web", t0()) })
 		kept("")
 		at("dns", imports.Reading{Key: "nothing", Says: imports.Say(nil)})
 		kept("nothing")

@@ -129,3 +129,10 @@ func (d *DB) lost(was fence) error {
 		d.engine.name, was.epoch, was.holder, d.Epoch()).
 		With("stop this controller; it can change nothing any more")
 }
+
+// Held reports whether this process still is the one that writes: another
+// controller may have taken over since.
+func (t *Tx) Held() (bool, error) {
+	epoch, _, err := One(t, Number, `SELECT epoch FROM fence`)
+	return err == nil && epoch == t.epoch, err
+}

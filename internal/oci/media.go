@@ -31,6 +31,7 @@ type Manifest struct {
 	ArtifactType  string            `json:"artifactType,omitempty"`
 	Config        Descriptor        `json:"config"`
 	Layers        []Descriptor      `json:"layers"`
+	Subject       *Descriptor       `json:"subject,omitempty"` // the manifest that this one is about
 	Annotations   map[string]string `json:"annotations,omitempty"`
 }
 
@@ -44,16 +45,27 @@ func (m Manifest) Encode() ([]byte, document.Digest, error) {
 	if m.Layers == nil {
 		m.Layers = []Descriptor{}
 	}
-	for _, d := range append([]Descriptor{m.Config}, m.Layers...) {
-		if err := d.check(); err != nil {
-			return nil, "", err
-		}
+	if err := m.check(); err != nil {
+		return nil, "", err
 	}
 	b, err := document.Canonical(m)
 	if err != nil {
 		return nil, "", fault.Add(err, "encoding a manifest")
 	}
 	return b, document.Sum(b), nil
+}
+
+func (m Manifest) check() error {
+	all := append([]Descriptor{m.Config}, m.Layers...)
+	if m.Subject != nil {
+		all = append(all, *m.Subject)
+	}
+	for _, d := range all {
+		if err := d.check(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d Descriptor) check() error {
@@ -63,8 +75,8 @@ func (d Descriptor) check() error {
 	return nil
 }
 
-// decodeManifest reads a manifest and refuses what could be read as another kind of document.
-func decodeManifest(b []byte) (Manifest, error) {
+// DecodeManifest reads a manifest and refuses what could be read as another kind of document.
+func DecodeManifest(b []byte) (Manifest, error) {
 	m, err := document.Decode[Manifest]("manifest", b, manifestLimits())
 	if err != nil {
 		return Manifest{}, err
@@ -72,10 +84,8 @@ func decodeManifest(b []byte) (Manifest, error) {
 	if m.SchemaVersion != 2 || m.MediaType != MediaManifest {
 		return Manifest{}, fault.New(fault.Invalid, "a manifest of version %d and type %q: want 2 and %s", m.SchemaVersion, document.Short(m.MediaType), MediaManifest)
 	}
-	for _, d := range append([]Descriptor{m.Config}, m.Layers...) {
-		if err := d.check(); err != nil {
-			return Manifest{}, err
-		}
+	if err := m.check(); err != nil {
+		return Manifest{}, err
 	}
 	return m, nil
 }

@@ -59,7 +59,7 @@ func (c *Client) PullManifest(ctx context.Context, repo string, digest document.
 	if err != nil {
 		return Manifest{}, fault.Add(err, "pulling manifest %s of %q", digest, repo)
 	}
-	m, err := decodeManifest(b)
+	m, err := DecodeManifest(b)
 	if err != nil {
 		return Manifest{}, fault.Add(err, "pulling manifest %s of %q", digest, repo)
 	}

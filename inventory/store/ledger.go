@@ -15,6 +15,8 @@ type Issuing struct {
 	Digest  document.Digest
 	Modules []string // the modules that it names
 	At      time.Time
+
+	Contents map[string]document.Digest // by module: what it amounts to there
 }
 
 // Issue gives a wanted declaration its place in the order. The digest that was
@@ -40,10 +42,14 @@ func Issue(tx *db.Tx, i Issuing) (declaration.Tuple, error) {
 	if err != nil {
 		return last, err
 	}
+	contents, err := db.JSON(i.Contents)
+	if err != nil {
+		return last, err
+	}
 	next := declaration.Tuple{Epoch: tx.Epoch(), Generation: last.Generation + 1, Digest: i.Digest}
 	tx.Changed("node", i.Node)
-	_, err = tx.Exec(`INSERT INTO ledger (node, generation, epoch, digest, modules, at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		i.Node, next.Generation, next.Epoch, string(next.Digest), modules, db.Millis(i.At))
+	_, err = tx.Exec(`INSERT INTO ledger (node, generation, epoch, digest, modules, at, contents) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		i.Node, next.Generation, next.Epoch, string(next.Digest), modules, db.Millis(i.At), contents)
 	if err != nil || next.Generation%ledgerKept != 0 {
 		return next, err
 	}

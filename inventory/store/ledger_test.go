@@ -2,6 +2,7 @@ package inventorystore_test
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"noxmesh/internal/fault"
 	inventorystore "noxmesh/inventory/store"
 	"noxmesh/link"
+	"noxmesh/report"
 )
 
 func TestTheLedgerInOneEpochAndTheNext(t *testing.T) {
@@ -189,5 +191,52 @@ func TestTheLedgerIsBounded(t *testing.T) {
 			}
 			return err
 		})
+	})
+}
+
+// What a node may still fetch is what it has accepted and all that was issued
+// since, and what it has applied; of a node that was removed it is nothing.
+func TestToldIsWhatANodeMayStillFetch(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		addNode(t, d, n1, "web")
+		sum := func(s string) document.Digest { return document.Sum([]byte(s)) }
+		var tuples []declaration.Tuple
+		for _, what := range []string{"one", "two", "three"} {
+			dbtest.Write(t, d, func(tx *db.Tx) error {
+				tuple, err := inventorystore.Issue(tx, inventorystore.Issuing{
+					Node: n1, Digest: sum(what), Modules: []string{"web"}, Contents: map[string]document.Digest{"web": sum("web " + what)}, At: t0(),
+				})
+				tuples = append(tuples, tuple)
+				return err
+			})
+		}
+		told := func(want ...document.Digest) {
+			t.Helper()
+			dbtest.Read(t, d, func(tx *db.Tx) error {
+				got, err := inventorystore.Told(tx)
+				slices.Sort(got["web"])
+				slices.Sort(want)
+				if !slices.Equal(got["web"], want) {
+					t.Errorf("%v\nwant %v", got, want)
+				}
+				return err
+			})
+		}
+		told(sum("web one"), sum("web two"), sum("web three"))
+		dbtest.Write(t, d, func(tx *db.Tx) error {
+			_, err := inventorystore.Heard(tx, link.Hello{Node: n1, Counter: 1, Accepted: tuples[1], Speaks: []int{1}}, t0())
+			return err
+		})
+		told(sum("web two"), sum("web three"))
+		dbtest.Write(t, d, func(tx *db.Tx) error {
+			_, err := inventorystore.SaveReport(tx, report.Report{
+				Node: n1, Sequence: 1, Outcome: report.OutcomeApplied, Accepted: tuples[1], Applied: tuples[1], Modules: []declaration.Module{{Module: "web", Content: sum("web zero")}},
+			}, []byte("{}"), t0())
+			return err
+		})
+		told(sum("web two"), sum("web three"), sum("web zero"))
+		dbtest.Write(t, d, func(tx *db.Tx) error { return inventorystore.RemoveNode(tx, n1, t0()) })
+		told()
 	})
 }

@@ -335,7 +335,7 @@ func TestAssignments(t *testing.T) {
 			}
 			return err
 		})
-		wantKind(t, d.Write(t.Context(), func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, "base") }), fault.Conflict, "2 nodes")
+		wantKind(t, d.Write(t.Context(), func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, "base", t0()) }), fault.Conflict, "2 nodes")
 		for _, a := range []mesh.Assignment{{Module: "sites", Node: n1}, {Module: "site", Node: "none"}} {
 			err := d.Write(t.Context(), func(tx *db.Tx) error { return inventorystore.Assign(tx, a, "ann", t0()) })
 			wantKind(t, err, fault.NotFound)

@@ -36,7 +36,8 @@ type Registry struct {
 	cfg    Config
 	app    *handlers.App
 	cancel context.CancelFunc
-	writes sync.RWMutex // held to read by every write, to write by Still
+	writes sync.RWMutex // held to read by every write and by whoever looks what need not be written, to write by Still
+	fresh  fresh
 	short  *atomic.Int64
 }
 
@@ -165,6 +166,10 @@ func (g *Registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !access.Write {
+		if r.Method == http.MethodHead && access.RequestID != "" { // what it is told is there will not be pushed
+			g.writes.RLock()
+			defer g.writes.RUnlock()
+		}
 		g.app.ServeHTTP(w, r)
 		return
 	}
@@ -175,5 +180,6 @@ func (g *Registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, g.cfg.MaxBlob)
 	g.writes.RLock()
 	defer g.writes.RUnlock()
+	g.fresh.add(r)
 	g.app.ServeHTTP(w, r)
 }
