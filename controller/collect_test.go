@@ -142,7 +142,9 @@ func TestWhatNothingNamesIsCollected(t *testing.T) {
 	if again := s.publish("site", "three"); again.Content != three.Content || !again.Collected.IsZero() || s.on(again) != nil {
 		t.Errorf("made again: %+v", again)
 	}
-	s.tx(func(tx *db.Tx) error { return inventorystore.SetFinding(tx, testNode, "has accepted 1/9, which this record never issued") })
+	s.tx(func(tx *db.Tx) error {
+		return inventorystore.SetFinding(tx, testNode, "has accepted 1/9, which this record never issued")
+	})
 	if _, err := s.answerCollect(t.Context(), api.Who{}, api.CollectIn{}); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "nothing is collected") {
 		t.Errorf("an older record collects: %v", err)
 	}

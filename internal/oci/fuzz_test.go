@@ -22,7 +22,7 @@ func FuzzDecodeManifest(f *testing.F) {
 		f.Fatal(err)
 	}
 	documenttest.Fuzz(f, documenttest.Codec[Manifest]{
-		Decode: decodeManifest,
+		Decode: DecodeManifest,
 		Encode: func(m Manifest) ([]byte, error) { b, _, err := m.Encode(); return b, err },
 	}, 3, whole, []byte(`{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json","manifests":[]}`),
 		bytes.Replace(whole, []byte(`"layers":[]`), []byte(`"layers":[],"manifests":[]`), 1))
