@@ -29,6 +29,8 @@ type packed struct {
 	files    map[string]manifest.Resolved // by the path in from
 	archives map[string]document.Digest   // by the artifact's name: its index
 	packages []manifest.Package           // by artifact
+	images   []manifest.Image
+	composed []oci.Manifest // the manifests of these, pushed before the build is
 	where    build.Where
 	blobs    []blob // in the order in which they are published
 }
@@ -116,6 +118,8 @@ func (o *order) packOne(ctx context.Context, name string, made manifest.Artifact
 		return o.packLibrary(ctx, name, made.Language, dir)
 	case typePackage:
 		return o.packPackage(ctx, name, made, dir)
+	case typeImage:
+		return o.packImage(ctx, name, made, dir)
 	}
 	return o.packFolder(ctx, name, dir)
 }
@@ -181,7 +185,7 @@ func (o *order) derive() (manifest.Built, error) {
 	}
 	q := o.request
 	prov := manifest.Provenance{
-		Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure, Libraries: o.libraries(), Packages: o.packed.packages, Environment: q.In(),
+		Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure, Libraries: o.libraries(), Packages: o.packed.packages, Images: o.packed.images, Environment: q.In(),
 		Network: o.manifest.Build != nil && o.manifest.Build.Network,
 	}
 	return manifest.Derive(o.manifest, prov, resolved)

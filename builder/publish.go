@@ -45,6 +45,17 @@ func (o *order) publish(ctx context.Context, result *made) error {
 			Annotations: map[string]string{"org.opencontainers.image.title": b.title},
 		})
 	}
+	for _, i := range o.packed.composed {
+		err := o.patiently(ctx, func() error {
+			return effect.Do("builder.image.push", func() error {
+				_, err := o.registry.PushManifest(ctx, o.request.Target, i)
+				return err
+			})
+		})
+		if err != nil {
+			return fault.Add(err, "an image")
+		}
+	}
 	err = o.patiently(ctx, func() error { return o.push(ctx, config.Digest, config.Size, bytes.NewReader(body)) })
 	if err != nil {
 		return fault.Add(err, "the built manifest")

@@ -19,6 +19,8 @@ type images interface {
 	// Root is the root file system of an image, pulled and unpacked where it is not
 	// there yet. It stays until another one is asked for.
 	Root(ctx context.Context, w rootfs.Wanted) (rootfs.Root, error)
+	// Source is where images come from, for one that is taken as it is.
+	Source() rootfs.Source
 }
 
 // openImages is the store of images of the builder with this workshop: beside it,

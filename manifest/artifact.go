@@ -5,14 +5,16 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	mesh "noxmesh"
 	"noxmesh/document"
+	"noxmesh/image"
 )
 
 // artifactTypes is what a build can make.
-func artifactTypes() []string { return []string{typeArchive, typeLibrary, typePackage} }
+func artifactTypes() []string { return []string{typeArchive, typeLibrary, typePackage, typeImage} }
 
 // artifactFields is which keys belong to an artifact of each type besides its
 // type, and which of them must be there.
@@ -23,28 +25,28 @@ func artifactFieldsOf(artifactType string) (artifactFields, bool) {
 		typeArchive: {must: []string{"path"}},
 		typeLibrary: {must: []string{"language"}, may: []string{"path"}},
 		typePackage: {must: []string{"path", "version"}, may: []string{"name", "depends"}},
+		typeImage:   {must: []string{"path"}, may: []string{"base", "at", "command", "env"}},
 	}
 	f, ok := table[artifactType]
 	return f, ok
 }
 
 // artifactKeys is the keys that depend on an artifact's type.
-func artifactKeys() []string { return []string{"path", "language", "name", "version", "depends"} }
+func artifactKeys() []string {
+	return []string{"path", "language", "name", "version", "depends", "base", "at", "command", "env"}
+}
 
 // says is which of the keys that depend on its type an artifact has.
 func (a Artifact) says(key string) bool {
 	return map[string]bool{
 		"path": a.Path != "", "language": a.Language != "", "name": a.Name != "", "version": a.Version != "", "depends": a.Depends != nil,
+		"base": a.Base != "", "at": a.At != "", "command": a.Command != nil, "env": a.Env != nil,
 	}[key]
 }
 
 func (c *checker) artifact(path, name string, a Artifact) {
 	f, known := artifactFieldsOf(a.Type)
 	if !known {
-		if says, later := laterArtifact(a.Type); later {
-			c.Fault(path+".type", wantArtifactType, "%s", says)
-			return
-		}
 		c.Fault(path+".type", document.Nearest(a.Type, artifactTypes(), wantArtifactType), "%q is not the type of an artifact", document.Short(a.Type))
 	}
 	for _, key := range artifactKeys() {
@@ -63,10 +65,49 @@ func (c *checker) artifact(path, name string, a Artifact) {
 		c.Fault(path+".language", wantLanguage, "%q is not the name of a language", document.Short(a.Language))
 	case a.Type == typePackage:
 		c.debian(path, name, a)
+	case a.Type == typeImage:
+		c.image(path, a)
 	}
 }
 
-const wantArtifactType = "want archive, library or package"
+// image checks what an image says of itself.
+func (c *checker) image(path string, a Artifact) {
+	if a.At != "" && a.At != "/" && (a.At[0] != '/' || document.BadRelative(a.At[1:]) != "") {
+		c.Fault(path+".at", "want a clean absolute path, as /srv", "%q is not where something can be in an image", document.Short(a.At))
+	}
+	if a.Command != nil {
+		c.words(path+".command", a.Command)
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Env)) {
+		at := document.Join(path+".env", name)
+		if !variable.MatchString(name) {
+			c.FaultKey(at, "want letters, digits and _, and no digit first", "%+q is not the name of a variable", document.Short(name))
+		}
+		if len(a.Env[name]) > ContentLimit || strings.ContainsRune(a.Env[name], 0) {
+			c.Fault(at, "want at most 64 KiB and no zero byte", "the value cannot stand in an environment")
+		}
+	}
+}
+
+// base checks what an image stands on: bytes that are part of what the build is
+// made of.
+func (c *checker) base(path, base, in string) {
+	if base == "" || base == in {
+		return
+	}
+	switch r, ok := image.Parse(base); {
+	case !ok:
+		c.Fault(path, wantImage, "%q is not the name of an image", document.Short(base))
+	case len(base) > imageLimit:
+		c.Fault(path, "want at most "+strconv.Itoa(imageLimit), "%d bytes", len(base))
+	case !document.Digest(r.Digest).Valid():
+		c.Fault(path, "name it by its digest, as NAME@sha256:…, or as build.in names it", "%q is a name that may mean another image tomorrow, and this version follows none but that of build.in", document.Short(base))
+	}
+}
+
+var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,127}$`)
+
+const wantArtifactType = "want archive, library, package or image"
 
 const wantLanguage = `want the one that others import it in, as "language": "go"`
 

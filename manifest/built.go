@@ -116,6 +116,21 @@ func (c *checker) provenance(p Provenance) {
 		}
 	}
 	c.packages(p.Packages)
+	for i, x := range p.Images {
+		at := document.At("built.images", i)
+		if !mesh.ValidModuleName(x.Artifact) {
+			c.Fault(at+".artifact", wantName, "%q is not the name of an artifact", document.Short(x.Artifact))
+		}
+		if !x.Digest.Valid() {
+			c.Fault(at+".digest", wantDigest, "%q is not a digest", document.Short(string(x.Digest)))
+		}
+		if x.Size < 1 {
+			c.Fault(at+".size", "want the size of what the digest is of", "size %d", x.Size)
+		}
+		if i > 0 && p.Images[i-1].Artifact >= x.Artifact {
+			c.Fault(at, "sort by artifact, each once", "it does not come after the image before it")
+		}
+	}
 }
 
 func (c *checker) packages(all []Package) {

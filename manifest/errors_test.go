@@ -89,6 +89,7 @@ func notSaid() []string {
 		"source manifest", "unit state restart_on", "http tcp status", "package version",
 		`{"encoding": {"type": "string", "default": "UTF8"}}`, `{"type": "string", "default": "UTF8"}`, `{"port": {"type": "integer", "default": 8080}}`,
 		`[["make", "site"]]`, `[["make", "test"]]`, `["make", "test"]`,
+		`["/srv/serve", "--port", "80"]`,
 	}
 }
 
@@ -102,6 +103,7 @@ func badBuilt() map[string]string {
 		"where it comes from": built(`"commit": "x", "tree": "y", "platform": "z", "closure": [], "environment": "w"`),
 		"libraries":           built(good + `, "closure": [], "libraries": [{"artifact": "B", "language": "G", "digest": "x"}, {"artifact": "A", "language": "G", "digest": "x"}]`),
 		"packages":            built(good + `, "closure": [], "packages": [{"artifact": "B", "name": "B", "version": "v", "digest": "x", "size": 0}, {"artifact": "A", "name": "b", "version": "1", "digest": "x", "size": 1}]`),
+		"images":              built(good + `, "closure": [], "images": [{"artifact": "B", "digest": "x", "size": 0}, {"artifact": "A", "digest": "x", "size": 1}]`),
 		"a closure":           built(good + `, "closure": [{"module": "B", "artifact": "G", "digest": "x"}, {"module": "A", "artifact": "G", "digest": "x"}]`),
 	}
 }
@@ -119,6 +121,7 @@ func badSources() map[string]string {
 		"no image":             source(`"build": {"in": "A B"}`),
 		"an image's digest":    source(`"build": {"in": "golang@sha256:1"}`),
 		"a long image":         source(`"build": {"in": "` + strings.Repeat("a/", 300) + `b"}`),
+		"a long base":          source(`"build": {"artifacts": {"i": {"type": "image", "path": "dist", "base": "` + strings.Repeat("a.b/", 3) + strings.Repeat("x", 200) + `:` + strings.Repeat("x", 128) + `@sha512:` + strings.Repeat("0", 200) + `"}}}`),
 		"a long target":        source(`"resources": [{"id": "b", "type": "link", "path": "/b", "target": "a\u0000"}]`),
 		"a large file":         source(`"resources": [{"id": "b", "type": "file", "path": "/b", "content": "` + strings.Repeat("x", manifest.ContentLimit+1) + `"}]`),
 		"the id of a resource": source(`"resources": [{"id": "B", "type": "directory", "path": "/b"}]`),

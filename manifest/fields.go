@@ -49,12 +49,8 @@ func laterType(t string) (says string, later bool) {
 	return "", false
 }
 
-func laterArtifact(t string) (says string, later bool) {
-	if slices.Contains([]string{"image"}, t) {
-		return "this version makes no artifacts of type \"" + t + "\" yet", true
-	}
-	return "", false
-}
+// typeImage is what containers are made of: an artifact, and no resource yet.
+const typeImage = "image"
 
 // laterKeys are the keys that a manifest of a later version may have.
 func laterKeys() map[string]string {
@@ -121,6 +117,12 @@ func examples() map[string]string {
 		"build.artifacts.*.name":      `"board"`,
 		"build.artifacts.*.version":   `"1.4.2"`,
 		"build.artifacts.*.depends":   `["libc6 (>= 2.36)"]`,
+		"build.artifacts.*.base":      `"debian@sha256:0123…"`,
+		"build.artifacts.*.at":        `"/srv"`,
+		"build.artifacts.*.command":   `["/srv/serve", "--port", "80"]`,
+		"build.artifacts.*.command[]": `"/srv/serve"`,
+		"build.artifacts.*.env":       `{"PORT": "80"}`,
+		"build.artifacts.*.env.*":     `"80"`,
 		"build.artifacts.*.depends[]": `"libc6 (>= 2.36)"`,
 		"build.network":               `true`,
 		"build.limits":                `{"memory": "4GiB", "time": "20m"}`,

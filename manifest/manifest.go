@@ -50,12 +50,17 @@ type Build struct {
 
 // Artifact is one thing that a build makes.
 type Artifact struct {
-	Type     string   `json:"type"`               // archive, library or package
+	Type     string   `json:"type"`               // archive, library, package or image
 	Path     string   `json:"path,omitempty"`     // a folder of the module's folder, after the build; of a library the whole folder where it is empty
 	Language string   `json:"language,omitempty"` // of a library
 	Name     string   `json:"name,omitempty"`     // of a package, where it is not the artifact's
 	Version  string   `json:"version,omitempty"`  // of a package: somebody raises it, no commit does
 	Depends  []string `json:"depends,omitempty"`  // of a package: "libc6 (>= 2.36)"
+
+	Base    string            `json:"base,omitempty"`    // of an image: what it stands on; empty: on nothing
+	At      string            `json:"at,omitempty"`      // of an image: where in it the folder is; empty: at its root
+	Command []string          `json:"command,omitempty"` // of an image: what it runs; empty: what its base does
+	Env     map[string]string `json:"env,omitempty"`     // of an image: beside its base's
 }
 
 // Built is the manifest that a build derives: what a machine may be told, by digest.
@@ -96,6 +101,7 @@ type Provenance struct {
 	Closure   []Input   `json:"closure"`
 	Libraries []Library `json:"libraries,omitempty"`
 	Packages  []Package `json:"packages,omitempty"`
+	Images    []Image   `json:"images,omitempty"`
 
 	// Environment is the image that commands ran in; empty where that was the
 	// builder's own root file system, or none ran.
@@ -120,6 +126,13 @@ type Package struct {
 	Version  string          `json:"version"`
 	Digest   document.Digest `json:"digest"` // of its bytes
 	Size     int64           `json:"size"`
+}
+
+// Image is a container image that a build made.
+type Image struct {
+	Artifact string          `json:"artifact"`
+	Digest   document.Digest `json:"digest"` // of its manifest
+	Size     int64           `json:"size"`   // of its manifest
 }
 
 // Input is one artifact that was laid out for the compile.

@@ -118,6 +118,8 @@ func sourceKeywords() map[string]keywords {
 		"build.artifacts.*.name":      {"pattern": packageName.String() + "|^$"},
 		"build.artifacts.*.version":   {"pattern": packageVersion.String() + "|^$"},
 		"build.artifacts.*.depends":   nameList(),
+		"build.artifacts.*.command":   command(),
+		"build.artifacts.*.env":       {"propertyNames": keywords{"pattern": variable.String()}},
 		"build.artifacts.*.depends[]": {"pattern": packageNeed.String()},
 		"build.limits.memory":         {"pattern": sizeText.String() + "|^$"},
 		"build.limits.disk":           {"pattern": sizeText.String() + "|^$"},
@@ -145,7 +147,7 @@ func artifactRules() []any {
 			case slices.Contains(f.must, key):
 				properties[key] = keywords{"minLength": 1}
 			case slices.Contains(f.may, key):
-			case key == "depends":
+			case key == "depends" || key == "command" || key == "env":
 				properties[key] = false
 			default:
 				properties[key] = none()

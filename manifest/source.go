@@ -77,6 +77,8 @@ func (c *checker) resourceArtifact(path, named string, b *Build) {
 	switch {
 	case !there:
 		c.Fault(path, wantArtifact(named, b), "%q is not made by build.artifacts", document.Short(named))
+	case made.Type == typeImage:
+		c.Fault(path, "want an artifact of type archive: this version has no resources of type \"container\" yet", "%q is an image", document.Short(named))
 	case made.Type == typePackage:
 		c.Fault(path, "want an artifact of type archive: this version has no resources of type \"package\" yet", "%q is a package", document.Short(named))
 	}
@@ -115,6 +117,9 @@ func (c *checker) build(b Build, resources []Resource) {
 			c.FaultKey(path, "name it in a resource of type archive, or take it out", "no resource puts the artifact %q on a machine", document.Short(name))
 		}
 		c.artifact(path, name, a)
+		if a.Type == typeImage {
+			c.base(path+".base", a.Base, b.In)
+		}
 	}
 	c.eachOnce(b.Artifacts)
 }
@@ -148,18 +153,21 @@ const (
 // commands checks lists of words: each is run as it is, by no shell.
 func (c *checker) commands(path string, commands [][]string) {
 	for i, words := range commands {
-		at := document.At(path, i)
-		if len(words) == 0 {
-			c.Fault(at, `want the program and its words, as ["make", "site"]`, "the command is empty")
-			continue
-		}
-		if words[0] == "" {
-			c.Fault(document.At(at, 0), "want the name of a program", "the first word is empty")
-		}
-		for j, word := range words {
-			if strings.ContainsRune(word, 0) {
-				c.Fault(document.At(at, j), "take it out", "the word holds a zero byte")
-			}
+		c.words(document.At(path, i), words)
+	}
+}
+
+func (c *checker) words(at string, words []string) {
+	if len(words) == 0 {
+		c.Fault(at, `want the program and its words, as ["make", "site"]`, "the command is empty")
+		return
+	}
+	if words[0] == "" {
+		c.Fault(document.At(at, 0), "want the name of a program", "the first word is empty")
+	}
+	for j, word := range words {
+		if strings.ContainsRune(word, 0) {
+			c.Fault(document.At(at, j), "take it out", "the word holds a zero byte")
 		}
 	}
 }

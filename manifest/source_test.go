@@ -117,7 +117,7 @@ func TestEveryRuleOfASource(t *testing.T) {
 		"run no program":   {`["npm", "ci"]`, `["", "ci"]`, `at build.run[0][0]: the first word is empty`},
 		"run zero":         {`["npm", "ci"]`, `["npm", "c\u0000i"]`, `at build.run[0][1]: the word holds a zero byte`},
 		"artifact type":    {`{"type": "archive", "path": "dist"}`, `{"type": "tar", "path": "dist"}`, `at build.artifacts.site.type: "tar" is not the type of an artifact; want archive`},
-		"later artifact":   {`{"type": "archive", "path": "dist"}`, `{"type": "image", "path": "dist"}`, `at build.artifacts.site.type: this version makes no artifacts of type "image" yet`},
+		"an image for it":  {`{"type": "archive", "path": "dist"}`, `{"type": "image", "path": "dist"}`, `at resources[0].artifact: "site" is an image; want an artifact of type archive`},
 		"artifact path":    {`"path": "dist"`, `"path": "/dist"`, `at build.artifacts.site.path: "/dist" is absolute`},
 		"in no image":      {`"build": {`, `"build": {"in": "Node:20",`, `module.json:21:19: at build.in: "Node:20" is not the name of an image`},
 		"in half a digest": {`"build": {`, `"build": {"in": "golang@sha256:1",`, `module.json:21:19: at build.in: "sha256:1" is not a digest; want sha256: and 64 lower-case hexadecimal digits`},

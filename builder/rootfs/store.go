@@ -100,6 +100,9 @@ func Open(cfg Config) (*Store, error) {
 	return s, nil
 }
 
+// Source is where images come from, for whoever wants one as it is.
+func (s *Store) Source() Source { return s.cfg.Source }
+
 func (s *Store) path(parts ...string) string {
 	return filepath.Join(append([]string{s.cfg.Dir}, parts...)...)
 }

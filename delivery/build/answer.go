@@ -99,6 +99,7 @@ func (c checker) built(v Answer) {
 	}
 	c.libraries(v)
 	c.packages(v)
+	c.images(v)
 	for i, x := range v.Manifest.Resources {
 		_, blob := v.Where.Blobs[x.Digest]
 		_, packed := v.Where.Archives[x.Digest]
@@ -128,6 +129,19 @@ func (c checker) packages(v Answer) {
 		case !there:
 			c.Fault(at+".digest", "add it to where", "where does not say how to get %s", document.Short(string(p.Digest)))
 		case size != p.Size:
+			c.Fault(at+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
+		}
+	}
+}
+
+// images checks the same of images.
+func (c checker) images(v Answer) {
+	for i, x := range v.Manifest.Built.Images {
+		at := document.At("manifest.built.images", i)
+		switch size, there := v.Where.Blobs[x.Digest]; {
+		case !there:
+			c.Fault(at+".digest", "add it to where", "where does not say how to get %s", document.Short(string(x.Digest)))
+		case size != x.Size:
 			c.Fault(at+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
 		}
 	}

@@ -75,11 +75,11 @@ func TestLaidIsTheClosure(t *testing.T) {
 	}
 }
 
-// A package that an answer names travels as a file does.
-func TestAPackageTravels(t *testing.T) {
+// A package or an image that an answer names travels as a file does.
+func TestPackagesAndImagesTravel(t *testing.T) {
 	t.Parallel()
 	for size, says := range map[int64]string{7: "", 8: "where says that it has 7 bytes"} {
-		for _, what := range []string{"unit", "nowhere"} {
+		for _, what := range []string{"unit", "nowhere", "image unit", "image nowhere"} {
 			a := built(t)
 			a.Where.Blobs[digest("unit")] = 7
 			for i := range a.Manifest.Resources {
@@ -87,7 +87,11 @@ func TestAPackageTravels(t *testing.T) {
 					a.Manifest.Resources[i].Size = 7
 				}
 			}
-			a.Manifest.Built.Packages = []manifest.Package{{Artifact: "deb", Name: "board", Version: "1.0", Digest: digest(what), Size: size}}
+			if of, is := strings.CutPrefix(what, "image "); is {
+				a.Manifest.Built.Images = []manifest.Image{{Artifact: "image", Digest: digest(of), Size: size}}
+			} else {
+				a.Manifest.Built.Packages = []manifest.Package{{Artifact: "deb", Name: "board", Version: "1.0", Digest: digest(what), Size: size}}
+			}
 			var err error
 			if a.Build, err = a.Manifest.BuildDigest(); err != nil {
 				t.Fatal(err)
@@ -100,7 +104,7 @@ func TestAPackageTravels(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := says
-			if what == "nowhere" {
+			if strings.HasSuffix(what, "nowhere") {
 				want = "where does not say how to get"
 			}
 			if _, err := build.DecodeAnswer(text); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -26,9 +26,9 @@ func elsewhere() map[string]string {
 		drafts   = "only mesh module init writes one: TestAMatterOfOneFileMayBeTheLast of cli kills it"
 		unpacks  = "only a builder unpacks a whole archive, and no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 		images   = "no story of the line is built in an image: TestABuilderIsKilledAnywhere of builder kills it"
+		packs    = "no story of the line makes a package or an image: TestABuilderIsKilledAnywhere of builder kills it"
 		collects = "no story of the line is as old as what is collected: TestEveryEffectOfACollectionMayBeTheLast of internal/oci/registry kills it"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
-		packages = "no story of the line makes a package: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
 		"db.backup.copy": migrates, "db.backup.keep": migrates,
@@ -36,8 +36,8 @@ func elsewhere() map[string]string {
 		"keep.changing.save": drifts, "keep.changing.drop": drifts,
 		"cli.manifest.write":     drafts,
 		"archive.directory.make": unpacks, "archive.file.write": unpacks, "archive.link.make": unpacks,
-		"builder.package.write": packages,
-		"builder.images.pull":   images, "builder.images.unpack": images, "builder.images.keep": images, "builder.images.clear": images, "builder.images.drop": images,
+		"builder.images.pull": images, "builder.images.unpack": images, "builder.images.keep": images, "builder.images.clear": images, "builder.images.drop": images,
+		"builder.package.write": packs, "builder.layer.write": packs, "builder.image.keep": packs, "builder.base.pull": packs, "builder.image.push": packs,
 		"registry.manifest.collect": collects, "registry.layer.collect": collects, "registry.repository.settle": collects, "registry.blob.collect": collects,
 		"builder.library.gather": lays, "builder.input.fetch": lays, "builder.laid.make": lays, "builder.laid.settle": lays, "builder.wiring.write": lays,
 	}

@@ -13,6 +13,7 @@ const (
 	MediaIndex    = "application/vnd.mesh.index.v1+json+zstd"  // layer: an archive's index
 	MediaArchive  = "application/vnd.mesh.archive.v1.tar+zstd" // layer: an archive's bytes
 	MediaFile     = "application/vnd.mesh.file.v1"             // layer: one file
+	MediaConfig   = "application/vnd.oci.image.config.v1+json" // config of a container image
 	MediaLog      = "application/vnd.mesh.log.v1"              // layer: a build's log
 )
 

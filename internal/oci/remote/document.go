@@ -68,6 +68,7 @@ type Image struct {
 	Digest document.Digest // of its manifest
 	Layers []Layer         // the lowest first
 	Env    [][2]string     // what its programs find in their environment
+	Config []byte          // its configuration, as it is
 }
 
 // descriptor is one blob that a document names.
@@ -224,12 +225,15 @@ type config struct {
 	Config struct {
 		Env []string `json:"Env"`
 	} `json:"config"`
+
+	text []byte
 }
 
 func parseConfig(text []byte) (c config, err error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, notImage("read its configuration: %s", said(err))
 	}
+	c.text = text
 	return c, nil
 }
 
@@ -246,7 +250,7 @@ func (p page) image(digest document.Digest, c config) (Image, error) {
 	if len(c.RootFS.DiffIDs) != len(p.Layers) {
 		return Image{}, notImage("it has %d layers, and its configuration says %d", len(p.Layers), len(c.RootFS.DiffIDs))
 	}
-	out := Image{Digest: digest}
+	out := Image{Digest: digest, Config: c.text}
 	for i, l := range p.Layers {
 		if !c.RootFS.DiffIDs[i].Valid() {
 			return Image{}, notImage("its configuration names layer %d by no digest", i)
