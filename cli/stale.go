@@ -47,7 +47,7 @@ func (s *shell) showStale(m api.Stale, now time.Time) {
 	name := s.out.Paint(term.Strong, m.Module)
 	switch {
 	case len(m.Reasons) == 0 && len(waits) > 0:
-		s.words(name+" waits for ", waits[0].For+span(waits[0].Since, now))
+		s.words(name+" "+waitWords(waits[0].Since, now), waits[0].For)
 		waits = waits[1:]
 	case len(m.Reasons) == 0:
 		s.line("%s is not known to be current", name)
@@ -62,7 +62,7 @@ func (s *shell) showStale(m api.Stale, now time.Time) {
 		}
 	}
 	for _, w := range waits {
-		s.words("  waits for ", w.For+span(w.Since, now))
+		s.words("  "+waitWords(w.Since, now), w.For)
 	}
 }
 

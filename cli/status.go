@@ -141,6 +141,14 @@ func (s *shell) lineColour(m status.Module) string {
 	return m.Line()
 }
 
+// waitWords stand before what is waited for: they say for how long, where that is known.
+func waitWords(since, now time.Time) string {
+	if since.IsZero() {
+		return "waits for "
+	}
+	return "has waited " + term.Span(now.Sub(since)) + " for "
+}
+
 // showWaiting says what has to happen first, since when, and what fails. What
 // fails is often what is waited for: then its words are said once.
 func (s *shell) showWaiting(m status.Module, now time.Time) {
@@ -150,11 +158,7 @@ func (s *shell) showWaiting(m status.Module, now time.Time) {
 	}
 	for _, w := range m.Waiting {
 		said += w.For + "\n"
-		if w.Since.IsZero() {
-			s.words("  waits for ", w.For)
-			continue
-		}
-		s.words("  has waited "+term.Span(now.Sub(w.Since))+" for ", w.For)
+		s.words("  "+waitWords(w.Since, now), w.For)
 	}
 	for _, t := range m.Trouble {
 		word := troubleWord(t, now)
