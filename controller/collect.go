@@ -147,12 +147,19 @@ func (c *Controller) chooseBuilds(tx *db.Tx, now time.Time) (out chosenBuilds, e
 		return out, err
 	}
 	out.kept = delivery.Kept(s, now)
-	for _, m := range s.Modules {
+	err = out.choose(tx, s.Modules)
+	return out, err
+}
+
+// choose finds the builds that go, but for those of modules of which nothing is
+// taken away now.
+func (b *chosenBuilds) choose(tx *db.Tx, modules []delivery.Shelved) error {
+	for _, m := range modules {
 		var leave []artifact.Build
-		for _, b := range m.Facts.Builds {
-			out.made[b.ID] = b
-			if _, kept := out.kept[b.ID]; !kept && b.Collected.IsZero() {
-				leave = append(leave, b)
+		for _, one := range m.Facts.Builds {
+			b.made[one.ID] = one
+			if _, kept := b.kept[one.ID]; !kept && one.Collected.IsZero() {
+				leave = append(leave, one)
 			}
 		}
 		if len(leave) == 0 {
@@ -160,16 +167,16 @@ func (c *Controller) chooseBuilds(tx *db.Tx, now time.Time) (out chosenBuilds, e
 		}
 		_, busy, err := deliverystore.Published(tx, m.Facts.Module)
 		if err != nil {
-			return out, err
+			return err
 		}
-		if !busy { // else nothing of it is taken away now
-			out.leave = append(out.leave, leave...)
+		if !busy {
+			b.leave = append(b.leave, leave...)
 		}
 	}
-	slices.SortFunc(out.leave, func(a, b artifact.Build) int {
+	slices.SortFunc(b.leave, func(a, b artifact.Build) int {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), artifact.Older(a, b), cmp.Compare(a.ID, b.ID))
 	})
-	return out, nil
+	return nil
 }
 
 // shelved is every module of which something may lie in the registry.

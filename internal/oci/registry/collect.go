@@ -160,14 +160,7 @@ func (s *sweep) keep(manifests map[string]time.Time, named Named) (needed map[st
 		}
 	}
 	for hex, came := range manifests {
-		stays := named.Manifests[document.Digest("sha256:"+hex)] || !came.Before(s.Before)
-		// What is about something stays and goes with it. A circle has no beginning.
-		for of, steps := hex, 0; !stays && subjects[of] != "" && steps < 8; steps++ {
-			of = subjects[of]
-			at, there := manifests[of]
-			stays = there && (named.Manifests[document.Digest("sha256:"+of)] || !at.Before(s.Before))
-		}
-		if !stays {
+		if came.Before(s.Before) && !s.names(hex, subjects, manifests, named) {
 			continue
 		}
 		needed[hex] = true
@@ -181,6 +174,18 @@ func (s *sweep) keep(manifests map[string]time.Time, named Named) (needed map[st
 		}
 	}
 	return needed, unread
+}
+
+// names reports whether a manifest is named, or what it is about stays: it stays
+// and goes with that. A circle has no beginning, and a chain that long no use.
+func (s *sweep) names(hex string, subjects map[string]string, manifests map[string]time.Time, named Named) bool {
+	for of, steps := hex, 0; of != "" && steps < 8; of, steps = subjects[of], steps+1 {
+		came, there := manifests[of]
+		if there && (named.Manifests[document.Digest("sha256:"+of)] || !came.Before(s.Before)) {
+			return true
+		}
+	}
+	return false
 }
 
 // manifest reads one as it lies on the disk.
