@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,14 +18,19 @@ import (
 	"noxmesh/internal/git"
 )
 
-// BenchmarkReadModule is the first look at a module of 1,000 files of real Go:
-// fetched, read out of git and parsed, with the processor time of git on both
-// sides; then one at a commit that leaves the module's folder as it was. The limit
-// is what git does of the first by itself.
+// BenchmarkReadModule is the first look at a module of 1,000 files of real Go, in
+// a repository with as much beside it: fetched, read out of git and parsed, with
+// the processor time of git on both sides; then one at a commit that leaves the
+// module's folder as it was. The limit is git's fetch of one commit with all that
+// it holds, and its tree.
 func BenchmarkReadModule(b *testing.B) {
 	const files = 1000
 	dir := b.TempDir()
 	bytes := plantGo(b, filepath.Join(dir, "module"), files)
+	if err := os.CopyFS(filepath.Join(dir, "other"), os.DirFS(filepath.Join(dir, "module"))); err != nil {
+		b.Fatal(err)
+	}
+	unlike(b, filepath.Join(dir, "other"))
 	run := func(args ...string) {
 		b.Helper()
 		cmd := exec.CommandContext(b.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org", "-C", dir}, args...)...)
@@ -45,8 +51,17 @@ func BenchmarkReadModule(b *testing.B) {
 	m := mesh.Module{Name: "big", Repository: "file://" + dir, Folder: "module"}
 	var first source.Source
 	b.Run("limit", func(b *testing.B) {
+		head, err := forge.LsRemote(b.Context(), m.Repository, "")
+		if err != nil {
+			b.Fatal(err)
+		}
 		measured(b, func() {
-			if _, err := forge.Look(b.Context(), git.Place{URL: m.Repository, Folder: m.Folder}, git.Known{}); err != nil {
+			into := b.TempDir()
+			err := forge.Fetch(b.Context(), m.Repository, head.Commit, "", into)
+			if err == nil {
+				_, err = forge.Tree(b.Context(), into, head.Commit, m.Folder)
+			}
+			if err != nil {
 				b.Fatal(err)
 			}
 		})
@@ -77,6 +92,25 @@ func BenchmarkReadModule(b *testing.B) {
 			}
 		})
 	})
+}
+
+// unlike makes every file here another one.
+func unlike(b *testing.B, dir string) {
+	b.Helper()
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		slices.Reverse(text)
+		return os.WriteFile(p, text, 0o600)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
 }
 
 // measured is the least processor time of one call, of this process and what it

@@ -197,8 +197,11 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 	wanted := git.Known{Commit: was.Known(), FileLimit: imports.FileLimit, Wants: func(path string, above bool) bool { return imports.Wants(languages, path, above) }}
 	read := imports.Key(c.cfg.Platform, m.Folder, "")
 	var known bool
-	if wanted.Code, known = strings.CutPrefix(was.Code.Key, read); !known && was.Known() == was.Commit {
-		wanted.Commit = "" // it was read, and its code was not, or by another version
+	if wanted.Code, known = strings.CutPrefix(was.Code.Key, read); !known {
+		wanted.Code = ""
+		if was.Known() == was.Commit {
+			wanted.Commit = "" // it was read, and its code was not, or by another version
+		}
 	}
 	found, err := c.git.Look(ctx, git.Place{URL: m.Repository, Ref: m.Ref, Folder: m.Folder}, wanted)
 	if later, is := errors.AsType[git.Later](err); is {
@@ -210,6 +213,9 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 		seen.State, seen.Why = stateOf(err), err.Error()
 		return seen, nil
 	case found.Unchanged:
+		return seen, nil
+	case found.Kept:
+		seen.Manifest, seen.Lines, seen.Code = was.Manifest, was.Lines, was.Code
 		return seen, nil
 	case found.Manifest == nil:
 		seen.State, seen.Why = stateInPlace(found.Cause), found.Why
@@ -227,9 +233,7 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 		seen.State = source.WrongModule
 		seen.Why = fmt.Sprintf("its manifest is that of %q", seen.Manifest.Module)
 	}
-	if seen.Code = was.Code; found.Code != wanted.Code || !known {
-		seen.Code = imports.Reading{Key: read + found.Code, Says: c.readCode(m.Folder, found.Files)}
-	}
+	seen.Code = imports.Reading{Key: read + found.Code, Says: c.readCode(m.Folder, found.Files)}
 	return seen, nil
 }
 

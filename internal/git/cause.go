@@ -70,6 +70,7 @@ func meanings() []said {
 		{"certificate", fault.Unavailable, nil, "its certificate is not one that this machine believes: name the one that signed it"},
 		{"transport '", fault.Invalid, nil, ""},
 		{"fsck error", fault.Invalid, nil, "the repository holds what no git should accept"},
+		{"error in blob", fault.Invalid, nil, "the repository holds what no git should accept"},
 		{"fsck failed", fault.Invalid, nil, "the repository holds what no git should accept"},
 		{"invalid path", fault.Invalid, nil, "the repository holds what no git should accept"},
 		{"malformed object name", fault.Invalid, nil, ""},

@@ -3,7 +3,6 @@ package git
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -127,7 +126,7 @@ func (g *Git) measure(ctx context.Context, gitDir, tree string) ([]string, error
 					subs = append(subs, e.path)
 				}
 				if files > maxEntries || bytes > g.cfg.MaxSize {
-					return fault.Wrap(fault.Invalid, errors.Join(TooBig, errRead), "more than %d files or %d bytes", maxEntries, g.cfg.MaxSize)
+					return fault.Wrap(fault.Invalid, tooMuch{TooBig}, "more than %d files or %d bytes", maxEntries, g.cfg.MaxSize)
 				}
 				return nil
 			})

@@ -100,7 +100,7 @@ func TestCodeIsReadOnceForOneTree(t *testing.T) {
 			r.git("checkout", "-q", "-f", "-B", "main", first.Commit)
 			commit := r.commit(what, c.files)
 			found := look(t, g, p, known)
-			if found.Commit != commit || found.Unchanged || (found.Code != known.Code) != c.moves || (found.Files != nil) != c.moves || found.Manifest == nil {
+			if found.Commit != commit || found.Unchanged || (found.Code != known.Code) != c.moves || (found.Files != nil) != c.moves || (found.Manifest != nil) != c.moves || found.Kept == c.moves {
 				t.Errorf("%s: key %q, was %q, %d files", what, found.Code, known.Code, len(found.Files))
 			}
 		}

@@ -13,4 +13,8 @@
 // addresses, without credentials, and with the same answers (each test of a forge
 // runs both ways). An answer that is not exactly in the protocol is thrown away,
 // and git is asked.
+//
+// Of a commit that is looked at, only what will be read is fetched: its trees
+// first, then blobs by their ids. Git fetches nothing by itself. A forge that does
+// not give parts is asked for the whole commit, and what it says then counts.
 package git

@@ -76,6 +76,7 @@ func (f *forge) repo(name string, files map[string]string) *repo {
 		f.t.Fatal(err)
 	}
 	r.git("init", "-q", "-b", "main")
+	r.git("config", "uploadpack.allowFilter", "true") // as the large forges do
 	if files != nil {
 		r.commit("first", files)
 	}

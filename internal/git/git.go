@@ -40,6 +40,7 @@ type Git struct {
 	web      *web // nil where git is asked for everything
 	manners  manners
 	together together
+	atOnce   atOnce
 }
 
 // New is a Git with this configuration. What an earlier one left half done in
@@ -64,7 +65,7 @@ func New(cfg Config) (*Git, error) {
 			return nil, fault.New(fault.Invalid, "ssh cannot be told of a file called %q", file)
 		}
 	}
-	g := &Git{cfg: cfg, tmp: filepath.Join(home, "tmp"), manners: manners{most: perHost, hosts: map[string]*forgeHost{}}, together: together{under: map[string]*answer{}}}
+	g := &Git{cfg: cfg, tmp: filepath.Join(home, "tmp"), manners: manners{most: perHost, hosts: map[string]*forgeHost{}}, together: together{under: map[string]*answer{}}, atOnce: atOnce{until: map[string]time.Time{}}}
 	g.web = newWeb(cfg, g.manners.hold)
 	return g, g.prepare()
 }
@@ -91,7 +92,7 @@ func (g *Git) configFile() string { return filepath.Join(g.cfg.Home, "gitconfig"
 // one must know is here. A folder that the operator names may be another user's.
 func (g *Git) config() string {
 	var b strings.Builder
-	b.WriteString("[core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n")
+	b.WriteString("[core]\n\thooksPath = /dev/null\n\tfsmonitor = false\n[uploadpack]\n\tallowFilter = true\n")
 	if len(g.cfg.Allow.Folders) > 0 {
 		b.WriteString("[safe]\n\tdirectory = *\n")
 	}
@@ -133,6 +134,7 @@ func (g *Git) settings(protocol string) []string {
 		"core.protectHFS=true", "core.protectNTFS=true", "core.attributesFile=/dev/null", "core.excludesFile=/dev/null",
 		"core.askPass=/bin/false", "core.pager=cat", "core.editor=/bin/false",
 		"transfer.fsckObjects=true", "transfer.bundleURI=false", "transfer.credentialsInUrl=die",
+		"fsck.zeroPaddedFilemode=ignore", "fsck.badTimezone=ignore", "fsck.missingSpaceBeforeDate=ignore",
 		"fetch.fsck.zeroPaddedFilemode=ignore", "fetch.fsck.badTimezone=ignore", "fetch.fsck.missingSpaceBeforeDate=ignore",
 		"fetch.unpackLimit=1", "fetch.recurseSubmodules=false", "fetch.writeCommitGraph=false",
 		"submodule.recurse=false", "safe.bareRepository=explicit", "credential.helper=", "gc.auto=0", "maintenance.auto=false",

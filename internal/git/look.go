@@ -1,15 +1,15 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
-	"path"
+	"path/filepath"
 
 	"noxmesh/internal/clock"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
-	"noxmesh/manifest"
 )
 
 // Place is where a module comes from.
@@ -22,10 +22,10 @@ type Place struct {
 // Known is what need not be read again, and what is to be read of the rest.
 type Known struct {
 	Commit string // where the ref is still there, nothing is read
-	Code   string // the key of the files that were read last
+	Code   string // the key of the files that were read last, module.json among them
 	Wants  Wants  // which files to read beside module.json; nil for none
 
-	FileLimit int64 // how much of one file is read
+	FileLimit int64 // how much of one file is read; all of it where zero
 }
 
 // Found is what a look found.
@@ -38,13 +38,15 @@ type Found struct {
 	Cause     Cause  // of Why: NoFolder, NoFile, NotFile or TooBig
 	Unchanged bool   // the ref is at the known commit, and nothing else was read
 	Code      string // the key of the files that are wanted; empty where there is no manifest
+	Kept      bool   // the key is the known one: Manifest and Files are as they were, and not read
 	Files     []File // those, where the key is not the known one
 }
 
 // Look asks the remote where the ref stands, and only if that is not the known
-// commit fetches it for a moment and reads the folder's tree, its module.json and
-// the files that are wanted. That a commit has no readable module.json is found,
-// not an error. Where the forge is not to be asked now, the error is a Later.
+// commit fetches it for a moment: its trees first, and where those say that what
+// is wanted is another than what is known, its module.json and the files that are
+// wanted. That a commit has no readable module.json is found, not an error. Where
+// the forge is not to be asked now, the error is a Later.
 func (g *Git) Look(ctx context.Context, p Place, known Known) (Found, error) {
 	if err := CheckFolder(p.Folder); err != nil {
 		return Found{}, err
@@ -66,43 +68,26 @@ func (g *Git) look(ctx context.Context, p Place, known Known) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	found := Found{Ref: head.Ref, Commit: head.Commit}
 	if head.Commit == known.Commit {
-		found.Unchanged = true
-		return found, nil
+		return Found{Ref: head.Ref, Commit: head.Commit, Unchanged: true}, nil
 	}
 	dir, err := os.MkdirTemp(g.tmp, "look-")
 	if err != nil {
 		return Found{}, fault.Wrap(fault.Unavailable, disk.Say(err, ""), "making a folder to fetch into in %q", g.tmp)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // what is left behind is removed at the next start
-	if err := g.Fetch(ctx, p.URL, head.Commit, head.Ref, dir); err != nil {
-		return Found{}, err
+	r := reading{git: g, place: p, known: known, head: head}
+	forge := cmp.Or(hostOf(p.URL), p.URL)
+	if g.atOnce.is(forge, clock.Now()) {
+		return r.atOnce(ctx, filepath.Join(dir, "whole"))
 	}
-	found.Tree, err = g.Tree(ctx, dir, head.Commit, p.Folder)
-	if err == nil {
-		found.Manifest, err = g.ReadFile(ctx, dir, head.Commit, path.Join(p.Folder, manifest.Name), int64(manifest.Limits.Bytes))
+	found, err := r.inParts(ctx, filepath.Join(dir, "parts"))
+	if _, is := errors.AsType[noParts](err); !is {
+		return found, err
 	}
-	var c Cause
-	if errors.As(err, &c) {
-		found.Manifest, found.Why, found.Cause = nil, err.Error(), c
-		return found, nil
-	}
-	if err == nil && found.Manifest == nil {
-		found.Manifest = []byte{} // an empty file is a file
-	}
-	if err == nil && known.Wants != nil {
-		err = g.readCode(ctx, dir, p.Folder, known, &found)
+	// What was in the way says nothing unless it is in this one's way too.
+	if found, err = r.atOnce(ctx, filepath.Join(dir, "whole")); err == nil {
+		g.atOnce.remember(forge, clock.Now())
 	}
 	return found, err
-}
-
-// readCode reads what is wanted of a commit that dir holds, where it is not what is known.
-func (g *Git) readCode(ctx context.Context, dir, folder string, known Known, found *Found) error {
-	key, entries, err := g.code(ctx, dir, found.Commit, folder, known.Wants)
-	if err == nil && key != known.Code {
-		found.Files, err = g.read(ctx, dir, entries, known.FileLimit)
-	}
-	found.Code = key
-	return err
 }

@@ -150,23 +150,26 @@ func (g *Git) Fetch(ctx context.Context, url, commit, ref, dir string) error {
 		}
 		return err
 	})
-	if err != nil && g.full(dir) {
-		err = fault.Wrap(fault.Invalid, TooBig, "more than %d bytes", g.cfg.MaxSize)
-	}
-	if err != nil {
+	if err = full(dir, g.cfg.MaxSize, err); err != nil {
 		return fault.Add(err, "fetching commit %s of %q", commit, redact(url))
 	}
 	return g.hold(ctx, dir, commit)
 }
 
-// full reports whether a fetch ended because a file became as big as it may:
-// the kernel stops git there before it can say so.
-func (g *Git) full(dir string) bool {
-	files, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*"))
-	return err == nil && slices.ContainsFunc(files, func(f string) bool {
+// full is the error of a fetch, which says so where it ended because a file
+// became as big as it may: the kernel stops git there before it can.
+func full(dir string, most int64, err error) error {
+	if err == nil {
+		return nil
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "objects", "pack", "*")) // the pattern is a good one
+	if slices.ContainsFunc(files, func(f string) bool {
 		st, err := os.Lstat(f)
-		return err == nil && st.Size() >= g.cfg.MaxSize
-	})
+		return err == nil && st.Size() >= most
+	}) {
+		return fault.Wrap(fault.Invalid, TooBig, "more than %d bytes", most)
+	}
+	return err
 }
 
 func (g *Git) checkFetch(url, commit, ref string) (protocol string, err error) {
@@ -198,13 +201,18 @@ func (g *Git) initBare(ctx context.Context, commit, dir string) error {
 }
 
 func (g *Git) fetch(ctx context.Context, protocol, dir string, args ...string) error {
-	opts := []string{"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-gc", "--no-write-commit-graph"}
+	opts := fetching()
 	for len(args) > 0 && strings.HasPrefix(args[0], "--") {
 		opts, args = append(opts, args[0]), args[1:]
 	}
 	opts = append(append(opts, "--"), args...)
 	_, err := g.run(ctx, call{protocol: protocol, gitDir: dir, args: opts})
 	return err
+}
+
+// fetching is how every fetch begins.
+func fetching() []string {
+	return []string{"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-gc", "--no-write-commit-graph"}
 }
 
 type fetchThrough struct{ protocol, dir, url, ref, commit string }

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,6 +25,7 @@ type call struct {
 	in       io.Reader             // what git reads; nothing where it is nil
 	out      func(io.Reader) error // reads the output while git runs
 	trace    bool                  // refuse what answers without one line in git's protocol
+	most     int64                 // bytes of one file that it may write; Config.MaxSize where zero
 }
 
 const (
@@ -64,7 +66,7 @@ func (g *Git) run(ctx context.Context, c call) ([]byte, error) {
 	if read == nil {
 		read = func(r io.Reader) error { return keep(&kept, r, maxOutput) }
 	}
-	if err := g.start(cmd, read); err != nil {
+	if err := g.start(cmd, cmp.Or(c.most, g.cfg.MaxSize), read); err != nil {
 		if errors.Is(err, errRead) {
 			return nil, err
 		}
@@ -79,8 +81,17 @@ func (g *Git) run(ctx context.Context, c call) ([]byte, error) {
 // errRead marks an error of whoever reads git's output.
 var errRead = errors.New("what git wrote is refused")
 
+// tooMuch is TooBig as whoever reads git's output says it.
+type tooMuch struct{ Cause }
+
+// Unwrap is the cause.
+func (t tooMuch) Unwrap() error { return t.Cause }
+
+// Is lets it be an errRead too.
+func (tooMuch) Is(target error) bool { return target == errRead }
+
 // start runs cmd, lets read have its output, and ends the whole group.
-func (g *Git) start(cmd *exec.Cmd, read func(io.Reader) error) error {
+func (g *Git) start(cmd *exec.Cmd, most int64, read func(io.Reader) error) error {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return err
@@ -89,7 +100,7 @@ func (g *Git) start(cmd *exec.Cmd, read func(io.Reader) error) error {
 		return err
 	}
 	defer killGroup(cmd.Process) //nolint:errcheck // whatever it left running; mostly nothing
-	limit := unix.Rlimit{Cur: uint64(g.cfg.MaxSize), Max: uint64(g.cfg.MaxSize)}
+	limit := unix.Rlimit{Cur: uint64(most), Max: uint64(most)}
 	limitErr := unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil)
 	if errors.Is(limitErr, unix.ESRCH) {
 		limitErr = nil // it has ended already
@@ -126,7 +137,7 @@ func keep(to *bytes.Buffer, r io.Reader, limit int64) error {
 		return err
 	}
 	if n > limit {
-		return fault.Wrap(fault.Invalid, errors.Join(TooBig, errRead), "git wrote more than %d bytes", limit)
+		return fault.Wrap(fault.Invalid, tooMuch{TooBig}, "git wrote more than %d bytes", limit)
 	}
 	return nil
 }
