@@ -212,7 +212,7 @@ func (c *Controller) seeFirst(ctx context.Context, m mesh.Module, refs []string)
 
 // seeShort is the one commit whose id begins so.
 func (c *Controller) seeShort(ctx context.Context, m mesh.Module, short string) (source.Seen, error) {
-	commit, err := c.git.Whole(ctx, m.Repository, short)
+	commit, err := soon(ctx, func() (string, error) { return c.git.Whole(ctx, m.Repository, short) })
 	switch {
 	case errors.Is(err, git.NoCommit):
 		return source.Seen{}, fault.New(fault.NotFound, "there is no branch or tag with that name in %q, and no commit of one that begins so", m.Repository).
@@ -229,16 +229,21 @@ const patience = 10 * time.Second
 
 // seeSoon is see for somebody who waits.
 func (c *Controller) seeSoon(ctx context.Context, m mesh.Module) (source.Seen, error) {
+	return soon(ctx, func() (source.Seen, error) { return c.see(ctx, m, source.Source{Module: m.Name}) })
+}
+
+// soon asks a forge for somebody who waits until it may be asked.
+func soon[T any](ctx context.Context, ask func() (T, error)) (T, error) {
 	for until := clock.Now().Add(patience); ; {
-		seen, err := c.see(ctx, m, source.Source{Module: m.Name})
+		got, err := ask()
 		later, is := errors.AsType[git.Later](err)
 		switch {
 		case ctx.Err() != nil:
-			return seen, ctx.Err()
+			return got, ctx.Err()
 		case !is:
-			return seen, err
+			return got, err
 		case clock.Now().Add(later.After).After(until):
-			return seen, fault.Wrap(fault.Unavailable, later, "ask its forge").With("it has named that time itself, or is slow; ask again then")
+			return got, fault.Wrap(fault.Unavailable, later, "ask its forge").With("it has named that time itself, or is slow; ask again then")
 		}
 		rest(ctx, later.After)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"noxmesh/internal/clock"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
@@ -23,7 +24,8 @@ var shortID = regexp.MustCompile(`^[0-9a-f]{7,63}$`)
 // these digits. A forge says nothing of the beginning of an id: the commits of
 // its whole history are fetched for a moment, without what they hold where it can
 // give them so. Its errors have the causes NoRepository and NoCommit; that there
-// are several is fault.Invalid.
+// are several is fault.Invalid. Where the forge is not to be asked now, the error
+// is a Later.
 func (g *Git) Whole(ctx context.Context, url, short string) (string, error) {
 	protocol, err := parseURL(url, g.cfg.Allow)
 	if err != nil {
@@ -32,6 +34,15 @@ func (g *Git) Whole(ctx context.Context, url, short string) (string, error) {
 	if !shortID.MatchString(short) {
 		return "", fault.New(fault.Invalid, "%q does not begin a commit's id", short).With("want at least %d lower-case hexadecimal digits", ShortLimit)
 	}
+	host, began := hostOf(url), clock.Now()
+	if err := g.manners.enter(host, url, began); err != nil {
+		return "", err
+	}
+	defer func() { g.manners.leave(host, began, clock.Now()) }()
+	return g.whole(ctx, protocol, url, short)
+}
+
+func (g *Git) whole(ctx context.Context, protocol, url, short string) (string, error) {
 	head, err := g.LsRemote(ctx, url, "") // its id says of which kind the ids are
 	if err != nil && !errors.Is(err, NoRef) {
 		return "", err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"noxmesh/internal/fault"
 )
@@ -96,5 +97,32 @@ func TestACommitOfASHA256Repository(t *testing.T) {
 	}
 	if _, err := g.Whole(t.Context(), f.repo("empty", nil).url, commit[:9]); !errors.Is(err, Empty) {
 		t.Fatal(err)
+	}
+}
+
+// TestWholeWaitsItsTurn: it is a look like any other.
+func TestWholeWaitsItsTurn(t *testing.T) {
+	t.Parallel()
+	f, g := newForge(t), newGit(t, nil)
+	r := f.repo("site", map[string]string{"a": "1"})
+	commit, host := r.git("rev-parse", "HEAD"), hostOf(r.url)
+	g.manners.most = 1
+	now := time.Now()
+	if err := g.manners.enter(host, "another", now); err != nil {
+		t.Fatal(err)
+	}
+	_, err := g.Whole(t.Context(), r.url, commit[:8])
+	if later, is := errors.AsType[Later](err); !is || later.After <= 0 {
+		t.Fatalf("its forge has enough to do: %v", err)
+	}
+	g.manners.leave(host, now, now)
+	for range 2 {
+		if got, err := g.Whole(t.Context(), r.url, commit[:8]); err != nil || got != commit {
+			t.Fatalf("%q, %v", got, err)
+		}
+	}
+	g.manners.hold(host, time.Minute, time.Now())
+	if _, err := g.Whole(t.Context(), r.url, commit[:8]); err == nil {
+		t.Fatal("its forge wants to be left alone")
 	}
 }
