@@ -96,6 +96,7 @@ func NewBuilds(languages []imports.Language) *Builds {
 func (b *Builds) Set(all ...Code) {
 	if len(b.coded) == 0 {
 		b.coded, b.moved, b.ids = make([]coded, 0, len(all)), make([]int32, 0, len(all)), make(map[string]int32, len(all))
+		b.names.expect(len(all))
 	}
 	for _, c := range all {
 		id, there := b.ids[c.Module]
@@ -129,10 +130,12 @@ func ownsAlike(a, b Code) bool {
 	return place(a.Repository, a.Folder) == place(b.Repository, b.Folder) && slices.Equal(ownsOf(a), ownsOf(b))
 }
 
-func ownsOf(c Code) (all []imports.Word) {
-	for w := range c.Says.Words() {
+type owned struct{ language, name string }
+
+func ownsOf(c Code) (all []owned) {
+	for w := range c.Says.Words(nil) {
 		if w.Owned {
-			all = append(all, w)
+			all = append(all, owned{w.Language, string(w.Text)})
 		}
 	}
 	return all
@@ -148,7 +151,7 @@ func (b *Builds) Settle() (anew bool) {
 	if b.left > len(b.names.all) {
 		b.forget()
 	}
-	room := rooms{}
+	room := rooms{name: make([]byte, 0, 512)}
 	if len(b.moved) > few {
 		room.many = true
 	}
@@ -182,7 +185,7 @@ func (b *Builds) read(id int32, room *rooms) (another bool) {
 	is := &b.coded[id]
 	owns, asks := room.owns.empty(), room.asks.empty()
 	language, kind, spoken := "", 0, false
-	for w := range is.code.Says.Words() {
+	for w := range is.code.Says.Words(room.name[:0]) {
 		if w.Language != language || !spoken {
 			language = w.Language
 			kind, spoken = b.names.kinds[language]
@@ -192,21 +195,21 @@ func (b *Builds) read(id int32, room *rooms) (another bool) {
 		case w.Owned:
 			owns = append(owns, b.names.id(kind, w.Text))
 		case w.Path:
-			asks = append(asks, ask{b.names.id(b.names.places(), place(is.code.Repository, w.Text)), uint8(kind), w.Test}) //nolint:gosec // of few languages
+			asks = append(asks, ask{b.names.place(is.code.Repository, w.Text), uint8(kind), w.Test}) //nolint:gosec // of few languages
 		default:
 			asks = append(asks, ask{b.names.id(kind, w.Text), uint8(kind), w.Test}) //nolint:gosec // of few languages
 		}
 	}
 	for _, also := range is.code.Also {
 		if kind, spoken := b.names.kinds[also.Language]; spoken {
-			asks = append(asks, ask{name: b.names.id(kind, also.Name), in: uint8(kind)}) //nolint:gosec // of few languages
+			asks = append(asks, ask{name: b.names.id(kind, []byte(also.Name)), in: uint8(kind)}) //nolint:gosec // of few languages
 		}
 	}
 	if len(is.code.Also) > 0 {
 		slices.SortStableFunc(asks, func(x, y ask) int { return int(x.in) - int(y.in) })
 	}
 	if is.known {
-		owns = append(owns, b.names.id(b.names.places(), place(is.code.Repository, is.code.Folder)))
+		owns = append(owns, b.names.place(is.code.Repository, []byte(is.code.Folder)))
 	}
 	if !slices.Equal(asks, is.asks) {
 		b.left += len(is.asks)
@@ -218,7 +221,7 @@ func (b *Builds) read(id int32, room *rooms) (another bool) {
 	b.left += len(is.owns)
 	b.names.disown(is.owns, id)
 	is.owns = room.owns.keep(owns)
-	b.names.own(is.owns, id, &room.owners)
+	b.names.own(is.owns, id)
 	return true
 }
 
@@ -259,8 +262,8 @@ func (b *Builds) Owner(language, name string) string {
 	if !spoken {
 		return ""
 	}
-	if owner := b.names.nearest(kind, name); owner != nobody && len(b.names.all[owner].owners) == 1 {
-		return b.coded[b.names.all[owner].owners[0]].code.Module
+	if name := b.names.nearest(kind, name); name != nobody && b.names.owner[name] != several {
+		return b.coded[b.names.owner[name]].code.Module
 	}
 	return ""
 }

@@ -237,8 +237,7 @@ func TestManyAtOnce(t *testing.T) {
 		anew := graph.NewBuilds([]imports.Language{slashes{}})
 		anew.Set(slices.Collect(maps.Values(is))...)
 		for range 8 {
-			n := r.IntN(most)
-			name := fmt.Sprintf("m%d", n)
+			name := fmt.Sprintf("m%d", r.IntN(most))
 			want := []any{anew.Edges(name), anew.Users(name), anew.Against(name), anew.Laid(name), anew.Rebuilt([]string{name})}
 			for how, b := range map[string]*graph.Builds{"at once": many, "one by one": one} {
 				got := []any{b.Edges(name), b.Users(name), b.Against(name), b.Laid(name), b.Rebuilt([]string{name})}

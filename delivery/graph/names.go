@@ -2,6 +2,7 @@ package graph
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -16,7 +17,11 @@ type names struct {
 	seed  maphash.Seed
 	slots []slot // twice as many as names at least; a name stands in the first one that is free from its hash on
 	all   []named
-	given []int // by kind: how many modules own anything of it
+	texts []byte            // of all names, one after another
+	owner []int32           // by name: the module that owns it itself, or nobody, or several
+	more  map[int32][]int32 // of a name that several own, all of them, by id
+	room  []byte            // for one that is put together
+	given []int             // by kind: how many modules own anything of it
 }
 
 // slot is where a name is looked for: a map would be searched as well, and took
@@ -26,11 +31,12 @@ type slot struct {
 	next int32 // the number of the name, and one; 0 where it is free
 }
 
-// named is one name.
+// named is one name. There are a great many: none holds anything that the
+// collector would have to look at.
 type named struct {
-	text   string
-	owners []int32 // the modules that own it itself, by id
-	answer int32   // the nearest name that anybody owns, or one of these two
+	begin  int // of its text
+	length int32
+	answer int32 // the nearest name that anybody owns, or one of these two
 	kind   uint8
 	moved  bool // somebody owns it or another does, since the graph was settled
 }
@@ -38,10 +44,11 @@ type named struct {
 const (
 	nobody   int32 = -1
 	notAsked int32 = -2
+	several  int32 = -3
 )
 
 func newNames(languages []imports.Language) names {
-	t := names{kinds: map[string]int{}, seed: maphash.MakeSeed(), slots: make([]slot, 64)}
+	t := names{kinds: map[string]int{}, seed: maphash.MakeSeed(), slots: make([]slot, 64), more: map[int32][]int32{}}
 	for _, l := range languages {
 		t.kinds[l.Name()] = len(t.ways)
 		t.ways = append(t.ways, l.Owners)
@@ -57,6 +64,12 @@ func (t *names) places() int { return len(t.ways) - 1 }
 // place is a folder or a file in a repository.
 func place(repository, path string) string { return repository + "\x00" + path }
 
+// place is the number of one.
+func (t *names) place(repository string, path []byte) int32 {
+	t.room = append(append(append(t.room[:0], repository...), 0), path...)
+	return t.id(t.places(), t.room)
+}
+
 // enclosing is a place and the folders around it.
 func enclosing(at string) []string {
 	repository, path, _ := strings.Cut(at, "\x00")
@@ -67,44 +80,56 @@ func enclosing(at string) []string {
 	return all
 }
 
+// text is the text of a name.
+func (t *names) text(id int32) []byte { return t.texts[t.all[id].begin:][:t.all[id].length] }
+
 // look is the number of a name that has one.
 func (t *names) look(kind int, text string) (id int32, there bool) {
-	at, _ := t.slot(kind, text)
+	at := slotOf(t, kind, text, uint32(maphash.String(t.seed, text))+uint32(kind)) //nolint:gosec // some of its bits
 	return t.slots[at].next - 1, t.slots[at].next > 0
 }
 
-// slot is where a name is, or would be.
-func (t *names) slot(kind int, text string) (at int, hash uint32) {
-	hash = uint32(maphash.String(t.seed, text)) + uint32(kind) //nolint:gosec // some of its bits
-	for at = int(hash) & (len(t.slots) - 1); t.slots[at].next > 0; at = (at + 1) & (len(t.slots) - 1) {
-		if s := t.slots[at]; s.hash == hash && int(t.all[s.next-1].kind) == kind && t.all[s.next-1].text == text {
+// id is the number of a name.
+func (t *names) id(kind int, text []byte) int32 {
+	hash := uint32(maphash.Bytes(t.seed, text)) + uint32(kind) //nolint:gosec // some of its bits
+	at := slotOf(t, kind, text, hash)
+	if t.slots[at].next > 0 {
+		return t.slots[at].next - 1
+	}
+	id := int32(len(t.all))                                                                                          //nolint:gosec // fewer than two thousand million
+	t.all = append(t.all, named{kind: uint8(kind), begin: len(t.texts), length: int32(len(text)), answer: notAsked}) //nolint:gosec // of few languages and less than a file
+	t.texts = append(t.texts, text...)
+	t.owner = append(t.owner, nobody)
+	t.slots[at] = slot{hash, id + 1}
+	if 2*len(t.all) > len(t.slots) {
+		t.grow()
+	}
+	return id
+}
+
+// slotOf is where a name is, or would be.
+func slotOf[T string | []byte](t *names, kind int, text T, hash uint32) int {
+	last := len(t.slots) - 1
+	at := int(hash) & last
+	for ; t.slots[at].next > 0; at = (at + 1) & last {
+		if s := t.slots[at]; s.hash == hash && int(t.all[s.next-1].kind) == kind && string(t.text(s.next-1)) == string(text) {
 			break
 		}
 	}
-	return at, hash
+	return at
 }
 
-// id is the number of a name. It keeps no part of a larger text.
-func (t *names) id(kind int, text string) int32 {
-	at, hash := t.slot(kind, text)
-	if t.slots[at].next == 0 {
-		if kind != t.places() {
-			text = strings.Clone(text)
-		}
-		t.all = append(t.all, named{kind: uint8(kind), text: text, answer: notAsked})
-		t.slots[at] = slot{hash, int32(len(t.all))} //nolint:gosec // fewer than two thousand million
-		if 2*len(t.all) > len(t.slots) {
-			t.grow()
-			return int32(len(t.all) - 1) //nolint:gosec // as above
-		}
-	}
-	return t.slots[at].next - 1
+// expect makes room for what so many modules mostly own and ask for.
+func (t *names) expect(modules int) {
+	const names, letters = 3, 32
+	t.slots = make([]slot, 1<<bits.Len(uint(max(64, 2*names*modules)-1))) //nolint:gosec // not negative
+	t.all, t.owner = make([]named, 0, names*modules), make([]int32, 0, names*modules)
+	t.texts = make([]byte, 0, names*letters*modules)
 }
 
 func (t *names) grow() {
 	was := t.slots
 	t.slots = make([]slot, 4*len(was))
-	t.all = slices.Grow(t.all, len(t.slots)/2-len(t.all)+1)
 	for _, s := range was {
 		if s.next > 0 {
 			at := int(s.hash) & (len(t.slots) - 1)
@@ -125,13 +150,13 @@ func (t *names) ask(id int32) int32 {
 }
 
 func (t *names) find(id int32) int32 {
-	return t.nearest(int(t.all[id].kind), t.all[id].text)
+	return t.nearest(int(t.all[id].kind), string(t.text(id)))
 }
 
 // nearest is the nearest name that anybody owns. It changes nothing.
 func (t *names) nearest(kind int, name string) int32 {
 	for _, text := range t.ways[kind](name) {
-		if owner, there := t.look(kind, text); there && len(t.all[owner].owners) > 0 {
+		if owner, there := t.look(kind, text); there && t.owner[owner] != nobody {
 			return owner
 		}
 	}
@@ -157,16 +182,29 @@ func (t *names) askAgain() []bool {
 	return moved
 }
 
+// owners is the modules that own a name itself, by id.
+func (t *names) owners(id int32) []int32 {
+	switch t.owner[id] {
+	case nobody:
+		return nil
+	case several:
+		return t.more[id]
+	}
+	return t.owner[id : id+1 : id+1]
+}
+
 // own is that a module owns these.
-func (t *names) own(owns []int32, by int32, room *room[int32]) {
+func (t *names) own(owns []int32, by int32) {
 	for _, id := range owns {
-		is := &t.all[id]
-		if is.owners == nil {
-			is.owners = room.keep(append(room.empty(), by))
-		} else if at, there := slices.BinarySearch(is.owners, by); !there {
-			is.owners = slices.Insert(is.owners, at, by)
+		t.all[id].moved = true
+		if t.owner[id] == nobody {
+			t.owner[id] = by
+			continue
 		}
-		is.moved = true
+		owners := t.owners(id)
+		if at, there := slices.BinarySearch(owners, by); !there {
+			t.ownedBy(id, slices.Insert(slices.Clone(owners), at, by))
+		}
 	}
 	for kind := range t.given {
 		if t.holds(owns, kind) {
@@ -178,14 +216,26 @@ func (t *names) own(owns []int32, by int32, room *room[int32]) {
 // disown is that it owns them no more.
 func (t *names) disown(owns []int32, by int32) {
 	for _, id := range owns {
-		is := &t.all[id]
-		is.owners = slices.DeleteFunc(is.owners, func(other int32) bool { return other == by })
-		is.moved = true
+		t.all[id].moved = true
+		t.ownedBy(id, slices.DeleteFunc(slices.Clone(t.owners(id)), func(other int32) bool { return other == by }))
 	}
 	for kind := range t.given {
 		if t.holds(owns, kind) {
 			t.given[kind]--
 		}
+	}
+}
+
+// ownedBy is that these own a name.
+func (t *names) ownedBy(id int32, owners []int32) {
+	delete(t.more, id)
+	switch len(owners) {
+	case 0:
+		t.owner[id] = nobody
+	case 1:
+		t.owner[id] = owners[0]
+	default:
+		t.owner[id], t.more[id] = several, owners
 	}
 }
 

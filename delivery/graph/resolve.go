@@ -17,12 +17,11 @@ const few = 64
 // rooms is where what was found is put, while many modules have moved.
 type rooms struct {
 	many bool
+	name []byte // while it is put together
 	owns room[int32]
 	asks room[ask]
 	to   room[int32]
-
-	owners room[int32]
-	in     room[needs]
+	in   room[needs]
 
 	compile, tests []int32 // while one module's are found
 }
@@ -110,7 +109,7 @@ func (b *Builds) ownersOf(id, name int32) []int32 {
 	if owner == nobody {
 		return nil
 	}
-	owners := b.names.all[owner].owners
+	owners := b.names.owners(owner)
 	if slices.Contains(owners, id) {
 		return nil
 	}

@@ -45,28 +45,27 @@ func Codes(tx *db.Tx) ([]Coded, error) {
 		return nil, err
 	}
 	modules := make([]Coded, 0, many)
-	_, err = db.All(tx, func(r db.Row) (none struct{}, err error) {
-		var c Coded
-		err = r.Scan(&c.Name, &c.Repository, &c.Folder)
+	var c Coded
+	if err = each(tx, func() error {
 		modules = append(modules, c)
-		return none, err
-	}, `SELECT name, repository, folder FROM module`)
-	if err != nil {
+		return nil
+	}, `SELECT name, repository, folder FROM module`, &c.Name, &c.Repository, &c.Folder); err != nil {
 		return nil, err
 	}
 	modules = db.Sorted(modules, func(c Coded) string { return c.Name })
 	keys := make(map[string]string, len(modules)) // by module
-	if err := each(tx, `SELECT module, code FROM source`, func(module, key string) error {
+	var module, key, text string
+	if err = each(tx, func() error {
 		keys[module] = key
 		return nil
-	}); err != nil {
+	}, `SELECT module, code FROM source`, &module, &key); err != nil {
 		return nil, err
 	}
 	says := make(map[string]imports.Said, len(modules)) // by key
-	if err := each(tx, `SELECT key, says FROM reading`, func(key, text string) (err error) {
+	if err = each(tx, func() (err error) {
 		says[key], err = saidOf(text)
 		return err
-	}); err != nil {
+	}, `SELECT key, says FROM reading`, &key, &text); err != nil {
 		return nil, err
 	}
 	for i := range modules {
@@ -76,12 +75,12 @@ func Codes(tx *db.Tx) ([]Coded, error) {
 	return modules, nil
 }
 
-// each goes through an answer of two columns of text.
-func each(tx *db.Tx, query string, do func(a, b string) error) error {
+// each goes through an answer, of which the columns of one row after the other
+// are put where they are wanted.
+func each(tx *db.Tx, do func() error, query string, into ...any) error {
 	_, err := db.All(tx, func(r db.Row) (none struct{}, err error) {
-		var a, b string
-		if err = r.Scan(&a, &b); err == nil {
-			err = do(a, b)
+		if err = r.Scan(into...); err == nil {
+			err = do()
 		}
 		return none, err
 	}, query)

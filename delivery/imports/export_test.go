@@ -1,0 +1,4 @@
+package imports
+
+// Sealed is a Said of whatever text.
+var Sealed = sealed
