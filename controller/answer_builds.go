@@ -113,6 +113,7 @@ func (c *Controller) answerCancel(ctx context.Context, who api.Who, in api.Build
 		}
 		out = api.CancelOut{Request: id, Module: r.Module}
 		switch r.State {
+		case deliverystore.Open: // nobody has it
 		case deliverystore.Done:
 			return fault.New(fault.Conflict, "build %s of %q has ended", in.Build, r.Module).With("mesh builds %s shows how", r.Module)
 		case deliverystore.Withdrawn:

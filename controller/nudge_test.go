@@ -51,6 +51,7 @@ func nudged(t *testing.T, c *Controller, f func() error) (names []string) {
 func TestUsersAreComparedForWhatTheySee(t *testing.T) {
 	t.Parallel()
 	c := bare(dbtest.Open(t, dbtest.SQLite(t), "nudge"))
+	c.declares = c.loop("declare", nil, nil, time.Hour) // does not run
 	says := func(name string, asks ...string) imports.Reading {
 		f := imports.Found{Owns: []imports.Own{{Name: "example.com/" + name}}}
 		for _, to := range asks {

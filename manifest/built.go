@@ -95,8 +95,14 @@ func (c *checker) provenance(p Provenance) {
 	if p.Environment != "" && !p.Environment.Valid() {
 		c.Fault("built.environment", wantDigest, "%q is not a digest", document.Short(string(p.Environment)))
 	}
+	c.libraries(p.Libraries)
+	c.packages(p.Packages)
+	c.images(p.Images)
+}
+
+func (c *checker) libraries(all []Library) {
 	languages := map[string]bool{}
-	for i, l := range p.Libraries {
+	for i, l := range all {
 		at := document.At("built.libraries", i)
 		if languages[l.Language] {
 			c.Fault(at+".language", "want one library in each language", "there is another in %q", document.Short(l.Language))
@@ -111,12 +117,14 @@ func (c *checker) provenance(p Provenance) {
 		if !l.Digest.Valid() {
 			c.Fault(at+".digest", wantDigest, "%q is not a digest", document.Short(string(l.Digest)))
 		}
-		if i > 0 && strings.Compare(p.Libraries[i-1].Artifact, l.Artifact) >= 0 {
+		if i > 0 && strings.Compare(all[i-1].Artifact, l.Artifact) >= 0 {
 			c.Fault(at, "sort by artifact, each once", "it does not come after the library before it")
 		}
 	}
-	c.packages(p.Packages)
-	for i, x := range p.Images {
+}
+
+func (c *checker) images(all []Image) {
+	for i, x := range all {
 		at := document.At("built.images", i)
 		if !mesh.ValidModuleName(x.Artifact) {
 			c.Fault(at+".artifact", wantName, "%q is not the name of an artifact", document.Short(x.Artifact))
@@ -127,7 +135,7 @@ func (c *checker) provenance(p Provenance) {
 		if x.Size < 1 {
 			c.Fault(at+".size", "want the size of what the digest is of", "size %d", x.Size)
 		}
-		if i > 0 && p.Images[i-1].Artifact >= x.Artifact {
+		if i > 0 && all[i-1].Artifact >= x.Artifact {
 			c.Fault(at, "sort by artifact, each once", "it does not come after the image before it")
 		}
 	}

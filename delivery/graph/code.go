@@ -101,7 +101,7 @@ func (b *Builds) Set(all ...Code) {
 	for _, c := range all {
 		id, there := b.ids[c.Module]
 		if !there {
-			id = int32(len(b.coded)) //nolint:gosec // fewer than two thousand million
+			id = int32(len(b.coded))
 			b.ids[c.Module] = id
 			b.coded = append(b.coded, coded{})
 		}
@@ -151,7 +151,7 @@ func (b *Builds) Settle() (anew bool) {
 	if b.left > len(b.names.all) {
 		b.forget()
 	}
-	room := rooms{name: make([]byte, 0, 512)}
+	room := rooms{heard: heard{name: make([]byte, 0, 512)}}
 	if len(b.moved) > few {
 		room.many = true
 	}
@@ -175,7 +175,7 @@ func (b *Builds) forget() {
 	b.names, b.left = newNames(b.languages), 0
 	for id := range b.coded {
 		b.coded[id].owns, b.coded[id].asks = nil, nil
-		b.move(int32(id)) //nolint:gosec // as above
+		b.move(int32(id))
 	}
 }
 
@@ -183,33 +183,18 @@ func (b *Builds) forget() {
 // something else than before.
 func (b *Builds) read(id int32, room *rooms) (another bool) {
 	is := &b.coded[id]
+	b.hear(is, &room.heard)
+	b.names.number(&room.heard)
 	owns, asks := room.owns.empty(), room.asks.empty()
-	language, kind, spoken := "", 0, false
-	for w := range is.code.Says.Words(room.name[:0]) {
-		if w.Language != language || !spoken {
-			language = w.Language
-			kind, spoken = b.names.kinds[language]
-		}
-		switch {
-		case !spoken:
-		case w.Owned:
-			owns = append(owns, b.names.id(kind, w.Text))
-		case w.Path:
-			asks = append(asks, ask{b.names.place(is.code.Repository, w.Text), uint8(kind), w.Test}) //nolint:gosec // of few languages
-		default:
-			asks = append(asks, ask{b.names.id(kind, w.Text), uint8(kind), w.Test}) //nolint:gosec // of few languages
-		}
-	}
-	for _, also := range is.code.Also {
-		if kind, spoken := b.names.kinds[also.Language]; spoken {
-			asks = append(asks, ask{name: b.names.id(kind, []byte(also.Name)), in: uint8(kind)}) //nolint:gosec // of few languages
+	for _, w := range room.heard.words {
+		if w.owned {
+			owns = append(owns, w.id)
+		} else {
+			asks = append(asks, ask{name: w.id, in: w.in, test: w.test})
 		}
 	}
 	if len(is.code.Also) > 0 {
 		slices.SortStableFunc(asks, func(x, y ask) int { return int(x.in) - int(y.in) })
-	}
-	if is.known {
-		owns = append(owns, b.names.place(is.code.Repository, []byte(is.code.Folder)))
 	}
 	if !slices.Equal(asks, is.asks) {
 		b.left += len(is.asks)
@@ -225,6 +210,36 @@ func (b *Builds) read(id int32, room *rooms) (another bool) {
 	return true
 }
 
+// hear puts down every name that a module's code says.
+func (b *Builds) hear(is *coded, h *heard) {
+	h.letters, h.words = h.letters[:0], h.words[:0]
+	language, kind, spoken := "", 0, false
+	for w := range is.code.Says.Words(h.name[:0]) {
+		if w.Language != language || !spoken {
+			language = w.Language
+			kind, spoken = b.names.kinds[language]
+		}
+		if !spoken {
+			continue
+		}
+		name := word{in: uint8(kind), kind: uint8(kind), owned: w.Owned, test: w.Test}
+		if w.Path {
+			name.kind = uint8(b.names.places())
+			b.names.hear(h, name, is.code.Repository, "\x00", w.Text)
+		} else {
+			b.names.hear(h, name, "", "", w.Text)
+		}
+	}
+	for _, also := range is.code.Also {
+		if kind, spoken := b.names.kinds[also.Language]; spoken {
+			b.names.hear(h, word{in: uint8(kind), kind: uint8(kind)}, "", "", []byte(also.Name))
+		}
+	}
+	if is.known {
+		b.names.hear(h, word{kind: uint8(b.names.places()), owned: true}, is.code.Repository, "\x00", []byte(is.code.Folder))
+	}
+}
+
 // moveAsking moves those that ask for one of these names.
 func (b *Builds) moveAsking(moved []bool) {
 	if !slices.Contains(moved, true) {
@@ -232,7 +247,7 @@ func (b *Builds) moveAsking(moved []bool) {
 	}
 	for id := range b.coded {
 		if slices.ContainsFunc(b.coded[id].asks, func(a ask) bool { return moved[a.name] }) {
-			b.move(int32(id)) //nolint:gosec // as above
+			b.move(int32(id))
 		}
 	}
 }
@@ -244,12 +259,12 @@ func (b *Builds) order() {
 	}
 	ids := make([]int32, len(b.coded))
 	for id := range ids {
-		ids[id] = int32(id) //nolint:gosec // as above
+		ids[id] = int32(id)
 	}
 	slices.SortFunc(ids, func(x, y int32) int { return strings.Compare(b.coded[x].code.Module, b.coded[y].code.Module) })
 	b.rank = make([]int32, len(ids))
 	for at, id := range ids {
-		b.rank[id] = int32(at) //nolint:gosec // as above
+		b.rank[id] = int32(at)
 	}
 }
 

@@ -212,7 +212,7 @@ func TestManyAtOnce(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		many, one := graph.NewBuilds([]imports.Language{slashes{}}), graph.NewBuilds([]imports.Language{slashes{}})
 		is := map[string]graph.Code{}
-		for range 3 {
+		for range 2 {
 			var all []graph.Code
 			for range 1 + r.IntN(most) {
 				name := fmt.Sprintf("m%d", r.IntN(most))
@@ -236,13 +236,13 @@ func TestManyAtOnce(t *testing.T) {
 		}
 		anew := graph.NewBuilds([]imports.Language{slashes{}})
 		anew.Set(slices.Collect(maps.Values(is))...)
-		for range 8 {
+		for range 4 {
 			name := fmt.Sprintf("m%d", r.IntN(most))
 			want := []any{anew.Edges(name), anew.Users(name), anew.Against(name), anew.Laid(name), anew.Rebuilt([]string{name})}
 			for how, b := range map[string]*graph.Builds{"at once": many, "one by one": one} {
 				got := []any{b.Edges(name), b.Users(name), b.Against(name), b.Laid(name), b.Rebuilt([]string{name})}
-				if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
-					t.Fatalf("%s, %s: %s", name, how, d)
+				if fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Fatalf("%s, %s: %s", name, how, cmp.Diff(want, got, cmpopts.EquateEmpty()))
 				}
 			}
 		}

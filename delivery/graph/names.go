@@ -20,7 +20,7 @@ type names struct {
 	texts []byte            // of all names, one after another
 	owner []int32           // by name: the module that owns it itself, or nobody, or several
 	more  map[int32][]int32 // of a name that several own, all of them, by id
-	room  []byte            // for one that is put together
+	near  byte              // what number has read ahead
 	given []int             // by kind: how many modules own anything of it
 }
 
@@ -64,12 +64,6 @@ func (t *names) places() int { return len(t.ways) - 1 }
 // place is a folder or a file in a repository.
 func place(repository, path string) string { return repository + "\x00" + path }
 
-// place is the number of one.
-func (t *names) place(repository string, path []byte) int32 {
-	t.room = append(append(append(t.room[:0], repository...), 0), path...)
-	return t.id(t.places(), t.room)
-}
-
 // enclosing is a place and the folders around it.
 func enclosing(at string) []string {
 	repository, path, _ := strings.Cut(at, "\x00")
@@ -85,19 +79,18 @@ func (t *names) text(id int32) []byte { return t.texts[t.all[id].begin:][:t.all[
 
 // look is the number of a name that has one.
 func (t *names) look(kind int, text string) (id int32, there bool) {
-	at := slotOf(t, kind, text, uint32(maphash.String(t.seed, text))+uint32(kind)) //nolint:gosec // some of its bits
+	at := slotOf(t, kind, text, uint32(maphash.String(t.seed, text))+uint32(kind))
 	return t.slots[at].next - 1, t.slots[at].next > 0
 }
 
-// id is the number of a name.
-func (t *names) id(kind int, text []byte) int32 {
-	hash := uint32(maphash.Bytes(t.seed, text)) + uint32(kind) //nolint:gosec // some of its bits
+// id is the number of a name with this hash.
+func (t *names) id(kind int, text []byte, hash uint32) int32 {
 	at := slotOf(t, kind, text, hash)
 	if t.slots[at].next > 0 {
 		return t.slots[at].next - 1
 	}
-	id := int32(len(t.all))                                                                                          //nolint:gosec // fewer than two thousand million
-	t.all = append(t.all, named{kind: uint8(kind), begin: len(t.texts), length: int32(len(text)), answer: notAsked}) //nolint:gosec // of few languages and less than a file
+	id := int32(len(t.all))
+	t.all = append(t.all, named{kind: uint8(kind), begin: len(t.texts), length: int32(len(text)), answer: notAsked})
 	t.texts = append(t.texts, text...)
 	t.owner = append(t.owner, nobody)
 	t.slots[at] = slot{hash, id + 1}
@@ -122,7 +115,7 @@ func slotOf[T string | []byte](t *names, kind int, text T, hash uint32) int {
 // expect makes room for what so many modules mostly own and ask for.
 func (t *names) expect(modules int) {
 	const names, letters = 3, 32
-	t.slots = make([]slot, 1<<bits.Len(uint(max(64, 2*names*modules)-1))) //nolint:gosec // not negative
+	t.slots = make([]slot, 1<<bits.Len(uint(max(64, 2*names*modules)-1)))
 	t.all, t.owner = make([]named, 0, names*modules), make([]int32, 0, names*modules)
 	t.texts = make([]byte, 0, names*letters*modules)
 }
@@ -150,12 +143,23 @@ func (t *names) ask(id int32) int32 {
 }
 
 func (t *names) find(id int32) int32 {
-	return t.nearest(int(t.all[id].kind), string(t.text(id)))
+	kind, name := int(t.all[id].kind), string(t.text(id))
+	ways := t.ways[kind](name)
+	if len(ways) > 0 && ways[0] == name { // as mostly: it need not be looked for
+		if t.owner[id] != nobody {
+			return id
+		}
+		ways = ways[1:]
+	}
+	return t.first(kind, ways)
 }
 
 // nearest is the nearest name that anybody owns. It changes nothing.
-func (t *names) nearest(kind int, name string) int32 {
-	for _, text := range t.ways[kind](name) {
+func (t *names) nearest(kind int, name string) int32 { return t.first(kind, t.ways[kind](name)) }
+
+// first is the first of these names that anybody owns.
+func (t *names) first(kind int, names []string) int32 {
+	for _, text := range names {
 		if owner, there := t.look(kind, text); there && t.owner[owner] != nobody {
 			return owner
 		}
@@ -173,7 +177,7 @@ func (t *names) askAgain() []bool {
 			continue
 		}
 		was := is.answer
-		is.answer = t.find(int32(id)) //nolint:gosec // as above
+		is.answer = t.find(int32(id))
 		moved[id] = is.answer != was || was >= 0 && t.all[was].moved
 	}
 	for id := range t.all {

@@ -17,11 +17,12 @@ const few = 64
 // rooms is where what was found is put, while many modules have moved.
 type rooms struct {
 	many bool
-	name []byte // while it is put together
-	owns room[int32]
-	asks room[ask]
-	to   room[int32]
-	in   room[needs]
+
+	heard heard
+	owns  room[int32]
+	asks  room[ask]
+	to    room[int32]
+	in    room[needs]
 
 	compile, tests []int32 // while one module's are found
 }
@@ -178,25 +179,28 @@ func (u user) compare(o user) int { return cmp.Or(cmp.Compare(u.by, o.by), cmp.C
 func (c *coded) uses(id int32) iter.Seq2[int32, user] {
 	return func(yield func(int32, user) bool) {
 		for _, one := range c.in {
-			for _, to := range one.compile {
-				if !yield(to, user{by: id, in: uint8(one.in)}) { //nolint:gosec // of few languages
-					return
-				}
-			}
-			for _, to := range one.tests {
-				if !yield(to, user{by: id, in: uint8(one.in), test: true}) { //nolint:gosec // of few languages
-					return
-				}
+			code, tests := user{by: id, in: uint8(one.in)}, user{by: id, in: uint8(one.in), test: true}
+			if !code.of(one.compile, yield) || !tests.of(one.tests, yield) {
+				return
 			}
 		}
 	}
+}
+
+func (u user) of(all []int32, yield func(int32, user) bool) bool {
+	for _, to := range all {
+		if !yield(to, u) {
+			return false
+		}
+	}
+	return true
 }
 
 // findUsers finds everybody's users, in one slice.
 func (b *Builds) findUsers() {
 	begin := make([]int32, len(b.coded)+1)
 	for id := range b.coded {
-		for to := range b.coded[id].uses(int32(id)) { //nolint:gosec // fewer than two thousand million
+		for to := range b.coded[id].uses(int32(id)) {
 			begin[to+1]++
 		}
 	}
@@ -208,7 +212,7 @@ func (b *Builds) findUsers() {
 		b.coded[id].users = all[begin[id]:begin[id]:begin[id+1]]
 	}
 	for id := range b.coded {
-		for to, u := range b.coded[id].uses(int32(id)) { //nolint:gosec // as above
+		for to, u := range b.coded[id].uses(int32(id)) {
 			b.coded[to].users = append(b.coded[to].users, u)
 		}
 	}

@@ -63,26 +63,7 @@ func Read(languages []Language, in Input) map[string]Found {
 	all := map[string]Found{}
 	for _, l := range languages {
 		given, found := in, Found{}
-		given.Files = nil
-		for _, f := range in.Files {
-			inside, above := relative(in.Folder, f.Path)
-			if !l.Wants(inside, above) {
-				continue
-			}
-			text, why := follow(in.Folder, f, there)
-			if why == "" && len(text) > FileLimit {
-				if o, is := l.(Opening); is && o.Opens(f.Path) {
-					text = text[:FileLimit+1]
-				} else {
-					why = fmt.Sprintf("it has more than %d MiB, and is not read", FileLimit>>20)
-				}
-			}
-			if why != "" {
-				found.Faults = append(found.Faults, Fault{At: Place{File: strings.ToValidUTF8(f.Path, "\ufffd")}, Why: why})
-			} else {
-				given.Files = append(given.Files, File{Path: f.Path, Text: text})
-			}
-		}
+		given.Files, found.Faults = given.of(l, there)
 		if len(given.Files) > 0 {
 			read := l.Read(given)
 			read.Faults = append(read.Faults, found.Faults...)
@@ -93,6 +74,30 @@ func Read(languages []Language, in Input) map[string]Found {
 		}
 	}
 	return all
+}
+
+// of is the files that a language wants, and which of them cannot be read.
+func (in Input) of(l Language, there map[string]File) (files []File, faults []Fault) {
+	for _, f := range in.Files {
+		inside, above := relative(in.Folder, f.Path)
+		if !l.Wants(inside, above) {
+			continue
+		}
+		text, why := follow(in.Folder, f, there)
+		if why == "" && len(text) > FileLimit {
+			if o, is := l.(Opening); is && o.Opens(f.Path) {
+				text = text[:FileLimit+1]
+			} else {
+				why = fmt.Sprintf("it has more than %d MiB, and is not read", FileLimit>>20)
+			}
+		}
+		if why != "" {
+			faults = append(faults, Fault{At: Place{File: strings.ToValidUTF8(f.Path, "\ufffd")}, Why: why})
+		} else {
+			files = append(files, File{Path: f.Path, Text: text})
+		}
+	}
+	return files, faults
 }
 
 // nobody owns a name here: what is below one that the module owns may be

@@ -20,24 +20,33 @@ func (s Said) Words(room []byte) iter.Seq[Word] {
 	return func(yield func(Word) bool) {
 		r := unpacker{left: string(s), last: room[:0]}
 		for range r.begin() {
-			w := Word{Language: r.language()}
-			owns, asks := r.number(), r.number()
-			for range r.count(owns) {
-				w.Owned, w.Text = true, r.text()
-				if r.failed || !yield(w) {
-					return
-				}
-			}
-			for range r.count(asks) {
-				var flags int
-				w.Text, flags = r.flagged(2)
-				w.Owned, w.Path, w.Test = false, flags&2 != 0, flags&1 != 0
-				if r.failed || !yield(w) {
-					return
-				}
+			if !r.words(yield) {
+				return
 			}
 		}
 	}
+}
+
+// words yields the names of one language.
+func (r *unpacker) words(yield func(Word) bool) bool {
+	w := Word{Language: r.language(), Owned: true}
+	owns, asks := r.number(), r.number()
+	for range r.count(owns) {
+		w.Text = r.text()
+		if r.failed || !yield(w) {
+			return false
+		}
+	}
+	w.Owned = false
+	for range r.count(asks) {
+		var flags int
+		w.Text, flags = r.flagged(2)
+		w.Path, w.Test = flags&2 != 0, flags&1 != 0
+		if r.failed || !yield(w) {
+			return false
+		}
+	}
+	return true
 }
 
 // Faulty reports whether there is anything that could not be read.
@@ -207,43 +216,46 @@ func (r *unpacker) evidence(f *Found) {
 
 // whole reports whether a text is what a packer wrote, to its end.
 func whole(text string) bool {
-	if text == "" {
+	switch {
+	case text == "":
 		return true
-	}
-	if text[0] == saidFormat {
-		if len(text) <= sumLength {
-			return false
-		}
+	case text[0] == saidFormat && len(text) > sumLength:
 		is := sum(text[1+sumLength:])
 		return text[1:1+sumLength] == string(is[:])
+	case text[0] == saidWhole:
+		return wholeBefore(text)
 	}
+	return false
+}
+
+// wholeBefore is whole for the format that has no checksum.
+func wholeBefore(text string) bool {
 	r := unpacker{left: text}
 	named := make([]int, 0, 8) // names of each language
 	for range r.begin() {
 		r.text()
 		owns, asks := r.count(r.number()), r.count(r.number())
-		for range owns {
-			r.text()
-		}
-		for range asks {
-			r.flagged(2)
-		}
+		r.pass(owns, 0)
+		r.pass(asks, 2)
 		named = append(named, owns+asks)
 	}
 	for _, names := range named {
 		files := r.number()
-		for range r.count(files) {
-			r.text()
-		}
+		r.pass(r.count(files), 0)
 		faults := r.count(r.number())
 		r.faults -= faults
 		for range names + faults {
 			r.failed = r.failed || r.number() >= files
 			r.number()
 		}
-		for range faults {
-			r.flagged(1)
-		}
+		r.pass(faults, 1)
 	}
 	return !r.failed && r.left == "" && r.faults == 0
+}
+
+// pass goes past so many texts with so many flags.
+func (r *unpacker) pass(texts, flags int) {
+	for range texts {
+		r.flagged(flags)
+	}
 }
