@@ -149,6 +149,8 @@ func saidAs(table string) string {
 		return "node_report"
 	case "answer":
 		return "request"
+	case "reading":
+		return "source"
 	}
 	return table
 }

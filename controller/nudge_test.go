@@ -103,3 +103,44 @@ func TestUsersAreComparedForWhatTheySee(t *testing.T) {
 		}
 	}
 }
+
+// What a commit says, and that a module is no more, is read by itself: the book
+// goes on, however large the record is.
+func TestTheBookGoesOnWhereCodeMoves(t *testing.T) {
+	t.Parallel()
+	c := bare(dbtest.Open(t, dbtest.SQLite(t), "book"))
+	s := source.Source{Module: "core", Ref: "refs/heads/main", Commit: "c1", Tree: "t1", State: source.Read, Manifest: manifest.Source{Module: "core"}}
+	read := func() *view {
+		t.Helper()
+		var is *view
+		if err := c.with(t.Context(), func(v *view) error {
+			is = v
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return is
+	}
+	write := func(f func(tx *db.Tx) error) {
+		t.Helper()
+		if err := c.write(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(func(tx *db.Tx) error {
+		return deliverystore.AddModule(tx, mesh.Module{Name: "core", Repository: "https://forge.example/core.git", Ref: "refs/heads/main"}, "me", time.UnixMilli(1))
+	})
+	was := read()
+	for _, name := range []string{"a", "b"} {
+		f := imports.Found{Owns: []imports.Own{{Name: "example.com/" + name}}}
+		s.Code = imports.Reading{Key: name, Says: imports.Say(map[string]imports.Found{"go": f})}
+		write(func(tx *db.Tx) error { return deliverystore.SaveSource(tx, s) })
+		if is := read(); is != was || is.code.Owner("go", "example.com/"+name) != "core" {
+			t.Errorf("%s: the book is another (%v), or does not have it: it is %q's", name, is != was, is.code.Owner("go", "example.com/"+name))
+		}
+	}
+	write(func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, "core") })
+	if is := read(); is != was || is.code.Owner("go", "example.com/b") != "" {
+		t.Errorf("without the module: the book is another (%v), or has it", is != was)
+	}
+}

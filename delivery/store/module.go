@@ -66,6 +66,7 @@ func RemoveModule(tx *db.Tx, name string, now time.Time) error {
 			With("mesh unassign %s NODE for each of them first", name)
 	}
 	tx.Changed("module", name)
+	tx.Changed("source", name)
 	if err := dropRequests(tx, `module = $1 AND state <> 'done'`, name); err != nil {
 		return err
 	}
