@@ -139,7 +139,7 @@ func TestTheBookGoesOnWhereCodeMoves(t *testing.T) {
 			t.Errorf("%s: the book is another (%v), or does not have it: it is %q's", name, is != was, is.code.Owner("go", "example.com/"+name))
 		}
 	}
-	write(func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, "core") })
+	write(func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, "core", time.UnixMilli(2)) })
 	if is := read(); is != was || is.code.Owner("go", "example.com/b") != "" {
 		t.Errorf("without the module: the book is another (%v), or has it", is != was)
 	}
