@@ -175,3 +175,23 @@ func (c *checker) eachOnce(all map[string]Artifact) {
 
 // PackageName is what the package is called that an artifact of this name is.
 func (a Artifact) PackageName(artifact string) string { return cmp.Or(a.Name, artifact) }
+
+// artifactExamples is what the values of an artifact look like.
+func artifactExamples() map[string]string {
+	return map[string]string{
+		"build.artifacts.*":           `{"type": "archive", "path": "dist"}`,
+		"build.artifacts.*.type":      `"archive"`,
+		"build.artifacts.*.path":      `"dist"`,
+		"build.artifacts.*.language":  `"go"`,
+		"build.artifacts.*.name":      `"board"`,
+		"build.artifacts.*.version":   `"1.4.2"`,
+		"build.artifacts.*.depends":   `["libc6 (>= 2.36)"]`,
+		"build.artifacts.*.base":      `"debian@sha256:0123…"`,
+		"build.artifacts.*.at":        `"/srv"`,
+		"build.artifacts.*.command":   `["/srv/serve", "--port", "80"]`,
+		"build.artifacts.*.command[]": `"/srv/serve"`,
+		"build.artifacts.*.env":       `{"PORT": "80"}`,
+		"build.artifacts.*.env.*":     `"80"`,
+		"build.artifacts.*.depends[]": `"libc6 (>= 2.36)"`,
+	}
+}
