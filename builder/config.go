@@ -43,6 +43,7 @@ type Limits struct {
 	Log       int64         // bytes that its commands say; of these about a megabyte is kept
 	Free      int64         // bytes that the disk keeps free
 	Images    int64         // bytes on disk of the images that are built in, all together
+	Libraries int64         // bytes on disk of the libraries that are built against, all together but for those of one build
 	Longest   time.Duration // of one build, whatever its request says
 }
 
@@ -59,6 +60,7 @@ func DefaultLimits() Limits {
 		Log:       1 << 30,
 		Free:      256 << 20,
 		Images:    20 << 30,
+		Libraries: 8 << 30,
 		Longest:   6 * time.Hour,
 	}
 }
@@ -100,6 +102,7 @@ func (l Limits) orDefault() Limits {
 	fill(&l.Log, d.Log)
 	fill(&l.Free, d.Free)
 	fill(&l.Images, d.Images)
+	fill(&l.Libraries, d.Libraries)
 	if l.Longest == 0 {
 		l.Longest = d.Longest
 	}

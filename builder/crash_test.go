@@ -70,7 +70,8 @@ func TestABuilderIsKilledAnywhere(t *testing.T) {
 	}
 	points := strings.Fields(string(list))
 	for _, want := range []string{
-		"builder.images.open#1", "builder.images.pull#1", "builder.images.unpack#1", "builder.images.keep#1", "builder.images.clear#1", "builder.images.drop#1",
+		"builder.images.pull#1", "builder.images.unpack#1", "builder.images.clear#1",
+		"builder.shelf.open#2", "builder.shelf.begin#2", "builder.shelf.keep#2", "builder.shelf.drop#2", // of images and of libraries
 		"builder.layer.write#1", "builder.image.keep#1", "builder.base.pull#1", "builder.image.push#1",
 		"builder.library.gather#1", "builder.input.fetch#1", "builder.laid.make#1", "builder.laid.settle#1", "builder.wiring.write#1",
 		"archive.directory.make#1", "archive.file.write#1", "archive.link.make#1",
@@ -116,9 +117,11 @@ func sweepOn(t *testing.T, d powered, env ...string) {
 	lib := rig.publishes("lib", map[string]string{"go.mod": "module example.com/lib\n", "lib/lib.go": "package lib\n", "lib/also.go": "-> lib.go"})
 	images := imagetest.Serve(t)
 	in := build.Environment{Image: images.Host + "/base", Digest: images.Push("base", "1", insideImage(t, "one"))[0]}
-	old := filepath.Join(rig.config.State, "workshop"+imagesBeside, "roots", "old") // of which there is too much
-	must(t, os.MkdirAll(old, 0o711))
-	must(t, os.WriteFile(filepath.Join(old, "image.json"), []byte(`{"size": 1099511627776, "entries": 1}`), 0o600))
+	for _, beside := range []string{imagesBeside, librariesBeside} {
+		old := filepath.Join(rig.config.State, "workshop"+beside, "whole", "old") // of which there is too much
+		must(t, os.MkdirAll(old, 0o711))
+		must(t, os.WriteFile(filepath.Join(old, "about.json"), []byte(`{"size": 1099511627776, "entries": 1}`), 0o600))
+	}
 	manifestIn := strings.Replace(siteManifest, `"artifacts": {`, `"in": "`+in.Image+`:1", "artifacts": {"sdk": {"type": "library", "language": "go"},
 		"deb": {"type": "package", "path": "dist", "version": "1.0"}, "image": {"type": "image", "path": "dist", "base": "`+in.Image+`:1"}, `, 1)
 	q := repo.request(repo.commit(site(map[string]string{
@@ -166,7 +169,7 @@ func sweepOn(t *testing.T, d powered, env ...string) {
 			left = append(left, e.Name())
 		}
 	}
-	if want := []string{"answers", countFile, "git", ownFile, joinedFile, "lock", "workshop" + imagesBeside}; !slices.Equal(left, want) {
+	if want := []string{"answers", countFile, "git", ownFile, joinedFile, "lock", "workshop" + imagesBeside, "workshop" + librariesBeside}; !slices.Equal(left, want) {
 		t.Errorf("the state has %v, want %v", left, want)
 	}
 }

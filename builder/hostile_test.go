@@ -32,7 +32,7 @@ func TestHostileBuildsEndWithinTheirLimits(t *testing.T) {
 	}
 	stop := rig.start()
 	defer stop()
-	marked := "4242." + strconv.Itoa(os.Getpid()) // seconds: by them whatever is left is known
+	marked := "4242." + strconv.Itoa(os.Getpid())                                                  // seconds: by them whatever is left is known
 	broker := strings.Replace(strings.TrimPrefix(rig.registry.server.URL, "http://"), ":", "/", 1) // it listens on this machine as the broker does
 	tracer := func(how, whom, options int) string {
 		return fmt.Sprintf(`perl -e 'syscall(%d, %d, %d, 0, %d); exec "sleep", "%s"'`, unix.SYS_PTRACE, how, whom, options, marked)

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"noxmesh/archive"
+	"noxmesh/builder/shelf"
 	"noxmesh/delivery/build"
 	"noxmesh/delivery/imports"
 	"noxmesh/internal/disk"
@@ -29,6 +30,7 @@ const (
 // laid is what commands find beside their tree.
 type laid struct {
 	dir string            // becomes /mesh; empty where nothing is laid out
+	lib map[string]string // by MODULE/LANGUAGE: the library that is seen there, read-only as all of it
 	top map[string]string // links by name directly below the root
 	env [][2]string
 }
@@ -39,6 +41,9 @@ func (l laid) mounts() []string {
 		return nil
 	}
 	a := []string{"--ro-bind", l.dir, laidAt}
+	for _, at := range slices.Sorted(maps.Keys(l.lib)) {
+		a = append(a, "--ro-bind", l.lib[at], path.Join(laidAt, at))
+	}
 	for _, name := range slices.Sorted(maps.Keys(l.top)) {
 		a = append(a, "--symlink", l.top[name], "/"+name)
 	}
@@ -56,6 +61,7 @@ func (o *order) against() string {
 // lay lays out what the request is built against, outside of the tree, and wires
 // it in each language's own way. What cannot be had is never the module's fault.
 func (o *order) lay(ctx context.Context, _ *made) error {
+	o.laid.lib = map[string]string{}
 	for _, l := range o.request.Laid {
 		if err := o.layOne(ctx, l); err != nil {
 			return environment("%s", said(fault.Add(err, "lay out %q of %q, %s", l.Artifact, l.Module, l.Digest)))
@@ -68,7 +74,7 @@ func (o *order) lay(ctx context.Context, _ *made) error {
 			return fault.Add(err, "wire what is built against in %s", language)
 		}
 	}
-	if err := o.bench.settle(); err != nil {
+	if err := settle(o.bench.laid()); err != nil {
 		return fault.Wrap(fault.Unavailable, disk.Say(err, o.bench.dir), "settle what is laid out")
 	}
 	return nil
@@ -84,39 +90,81 @@ func (o *order) languages() []string {
 	return slices.Compact(all)
 }
 
-// layOne fetches one library, holds it against the digest that the closure
-// names, and unpacks it.
+// layOne makes sure of the place at which one library is seen, and that it is on
+// the shelf. What is there was held against the digest that the closure names.
 func (o *order) layOne(ctx context.Context, l build.Laid) error {
 	if libraryIn(l.Language) == nil {
 		return fault.New(fault.Unavailable, "this builder lays out no libraries in %q", l.Language).With("upgrade the builder")
 	}
+	at := filepath.Join(o.bench.laid(), l.Module, l.Language)
+	err := effect.Do("builder.laid.make", func() error { return makeOpen(o.bench.dir, at) })
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, disk.Say(err, at), "make %q", at)
+	}
+	f, there := o.shelf.Have(l.Digest.Hex())
+	if !there {
+		if f, err = o.shelve(ctx, l); err != nil {
+			return err
+		}
+	}
+	o.laid.lib[path.Join(l.Module, l.Language)] = f.Dir
+	return nil
+}
+
+// shelve fetches one library, holds it against its digest, and unpacks it once
+// for all builds.
+func (o *order) shelve(ctx context.Context, l build.Laid) (shelf.Folder, error) {
 	index, err := o.fetchIndex(ctx, l)
 	if err != nil {
-		return err
+		return shelf.Folder{}, err
 	}
-	if size := index.Size(); size > o.limits.Tree {
-		return fault.New(fault.Unavailable, "it has %d MiB, and a build may take %d of the disk", size>>20, o.limits.Tree>>20)
+	size := index.Size()
+	if size > o.limits.Tree {
+		return shelf.Folder{}, fault.New(fault.Unavailable, "it has %d MiB, and a build may take %d of the disk", size>>20, o.limits.Tree>>20)
+	}
+	if err := o.shelf.Room(size); err != nil {
+		return shelf.Folder{}, err
 	}
 	body := filepath.Join(o.bench.packed(), "input")
 	if err := o.fetchBody(ctx, l, body); err != nil {
-		return err
+		return shelf.Folder{}, err
 	}
 	file, err := os.Open(body)
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "open what was fetched")
+		return shelf.Folder{}, fault.Wrap(fault.Unavailable, err, "open what was fetched")
 	}
 	defer file.Close()
-	to := filepath.Join(o.bench.laid(), l.Module, l.Language)
-	err = effect.Do("builder.laid.make", func() error { return makeOpen(o.bench.dir, to) })
+	return o.shelf.Put(l.Digest.Hex(), o.uses, func(dir string) (shelf.About, error) {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return shelf.About{}, fault.Wrap(fault.Unavailable, err, "open %q", dir)
+		}
+		defer root.Close()
+		err = archive.Unpack(ctx, index, archive.Local(file, l.Packed.Size), root)
+		if err == nil {
+			err = settle(dir)
+		}
+		return shelf.About{Size: size}, disk.Say(err, dir)
+	})
+}
+
+// uses reports whether this build is made against a library, by its name on the shelf.
+func (o *order) uses(name string) bool {
+	return slices.ContainsFunc(o.request.Laid, func(l build.Laid) bool { return l.Digest.Hex() == name })
+}
+
+// librariesBeside is how the folder of libraries is called beside a workshop.
+const librariesBeside = "-libraries"
+
+// openLibraries is the shelf of libraries of the builder with this workshop:
+// beside it, as the images are.
+func openLibraries(c Config, w *workshop) (*shelf.Shelf, error) {
+	dir := w.dir + librariesBeside
+	s, err := shelf.Open(shelf.Config{Dir: dir, Most: c.Limits.Libraries, Free: c.Limits.Free})
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "make %q", to)
+		return nil, err
 	}
-	root, err := os.OpenRoot(to)
-	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "open %q", to)
-	}
-	defer root.Close()
-	return archive.Unpack(ctx, index, archive.Local(file, l.Packed.Size), root)
+	return s, w.owns(dir)
 }
 
 // fetchIndex is the index of a library, which is what its digest is of.
@@ -185,7 +233,7 @@ func (o *order) wire(language string) error {
 		if l.Language != language {
 			continue
 		}
-		root, err := os.OpenRoot(filepath.Join(o.bench.laid(), l.Module, language))
+		root, err := os.OpenRoot(o.laid.lib[path.Join(l.Module, language)])
 		if err != nil {
 			return fault.Wrap(fault.Unavailable, err, "open what is laid out")
 		}
@@ -244,9 +292,9 @@ func (o *order) writeWiring(made string, w imports.Wiring) error {
 }
 
 // settle gives all that is laid out one time, as the tree has it.
-func (b *bench) settle() error {
+func settle(dir string) error {
 	return effect.Do("builder.laid.settle", func() error {
-		return filepath.WalkDir(b.laid(), func(path string, _ fs.DirEntry, err error) error {
+		return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}

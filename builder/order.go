@@ -16,6 +16,7 @@ import (
 
 	"noxmesh/builder/gateway"
 	"noxmesh/builder/rootfs"
+	"noxmesh/builder/shelf"
 	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/internal/fault"
@@ -46,6 +47,7 @@ type order struct {
 	packed   packed
 	laid     laid
 	images   images
+	shelf    *shelf.Shelf // of libraries
 	root     rootfs.Root
 	began    time.Time
 	end      context.CancelCauseFunc

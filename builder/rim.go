@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 
 	"noxmesh/delivery/build"
 	"noxmesh/document"
@@ -43,7 +45,20 @@ type Rim struct {
 	Random   func(n int64) int64                                                         // spreads what is waited for, from 0 to below n
 }
 
-func (r Rim) run(ctx context.Context, c command) (int, error) { return r.Commands(ctx, c.argv, c.tree) }
+// run runs a command beside what is laid out: where there is no sandbox to show a
+// library in its place, a link leads to it.
+func (r Rim) run(ctx context.Context, c command) (int, error) {
+	for at, lib := range c.laid.lib {
+		place := filepath.Join(c.laid.dir, at)
+		if to, err := os.Readlink(place); err == nil && to == lib {
+			continue
+		}
+		if err := errors.Join(os.Remove(place), os.Symlink(lib, place)); err != nil {
+			return 0, err
+		}
+	}
+	return r.Commands(ctx, c.argv, c.tree)
+}
 
 // On is Run on this rim, which is the caller's to close.
 func On(ctx context.Context, c Config, rim Rim) (err error) {
@@ -60,7 +75,10 @@ func openOn(c Config, s state, rim Rim) (*builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.workshop, err = openWorkshop(c.Workshop, s.dir, nil)
+	if b.workshop, err = openWorkshop(c.Workshop, s.dir, nil); err != nil {
+		return nil, err
+	}
+	b.shelf, err = openLibraries(c, b.workshop)
 	b.caller.link, b.git, b.registry, b.sandbox, b.random = rim.Link, rim.Forge, rim.Registry, rim, rim.Random
 	return b, err
 }

@@ -33,11 +33,16 @@ func openImages(c Config, w *workshop) (images, error) {
 	if err != nil {
 		return nil, err
 	}
-	// As a workshop, it is nobody's once the state is gone.
+	return s, w.owns(dir)
+}
+
+// owns says of a folder beside the workshop whose it is. As a workshop, it is
+// nobody's once the state is gone.
+func (w *workshop) owns(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, ofFile), []byte(w.state), 0o600); err != nil {
-		return nil, fault.Wrap(fault.Unavailable, err, "say whose %q is", dir)
+		return fault.Wrap(fault.Unavailable, err, "say whose %q is", dir)
 	}
-	return s, nil
+	return nil
 }
 
 // imagesBeside is how the folder of images is called beside a workshop.

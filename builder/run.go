@@ -102,6 +102,9 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 	if b.images, err = openImages(b.config, b.workshop); err != nil {
 		return nil, err
 	}
+	if b.shelf, err = openLibraries(b.config, b.workshop); err != nil {
+		return nil, err
+	}
 	b.registry = b.ownRegistry
 	return b, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"noxmesh/builder/shelf"
 	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/internal/clock"
@@ -36,6 +37,7 @@ type builder struct {
 	refused  bool   // then: it was a disk, and it may be well again
 	git      Forge
 	images   images
+	shelf    *shelf.Shelf // of libraries
 	registry func(build.Request) (Registry, error)
 	random   func(n int64) int64
 	log      *slog.Logger
@@ -177,7 +179,7 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 	}
 	defer registry.Close()
 	o := &order{
-		request: g.request, git: b.git, images: b.images, registry: registry, bench: bench,
+		request: g.request, git: b.git, images: b.images, shelf: b.shelf, registry: registry, bench: bench,
 		sandbox: b.sandbox, noSandbox: b.why, lacks: b.lacks, limits: b.config.Limits, most: b.config.Most, random: b.random, log: log,
 		gateway: b.openGateway(g.request.Registry, log),
 	}

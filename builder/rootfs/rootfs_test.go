@@ -25,6 +25,7 @@ type rig struct {
 	images  *imagetest.Registry
 	dir     string
 	most    int64
+	free    int64
 	store   *Store
 	outside string // a file that no layer may touch
 }
@@ -46,7 +47,7 @@ func (r *rig) open() {
 	c := remote.New(remote.Config{Patience: 5 * time.Second})
 	r.t.Cleanup(c.Close)
 	var err error
-	if r.store, err = Open(Config{Dir: r.dir, Source: c, Most: r.most}); err != nil {
+	if r.store, err = Open(Config{Dir: r.dir, Source: c, Most: r.most, Free: r.free}); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -200,7 +201,7 @@ func TestHostileLayersWriteNothingOutside(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.says) {
 					t.Fatalf("%v", err)
 				}
-				if left, err := os.ReadDir(filepath.Join(r.dir, roots)); err != nil || len(left) != 0 {
+				if left, err := os.ReadDir(filepath.Join(r.dir, "whole")); err != nil || len(left) != 0 {
 					t.Errorf("half of it stays: %v, %v", left, err)
 				}
 				return
@@ -256,7 +257,7 @@ func TestWhatWasNotUsedForLongestGoesFirst(t *testing.T) {
 		w := r.pushed(imagetest.Layer{{Name: name, Text: text}})
 		if name == "three" {
 			old := time.Now().Add(-time.Hour)
-			if err := os.Chtimes(filepath.Join(filepath.Dir(all[1].Dir), about), old, old); err != nil {
+			if err := os.Chtimes(filepath.Join(filepath.Dir(all[1].Dir), "about.json"), old, old); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -283,15 +284,17 @@ func TestAFullDiskLeavesNothingHalf(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	w := r.pushed(imagetest.Layer{{Name: "a", Text: "a"}})
-	r.store.cfg.Free = 1 << 60
+	r.free = 1 << 60
+	r.open()
 	_, err := r.root(w)
 	if err == nil || !strings.Contains(err.Error(), "no space") && !strings.Contains(err.Error(), "full") {
 		t.Fatalf("%v", err)
 	}
-	if left, err := os.ReadDir(filepath.Join(r.dir, roots)); err != nil || len(left) != 0 {
+	if left, err := os.ReadDir(filepath.Join(r.dir, "whole")); err != nil || len(left) != 0 {
 		t.Errorf("half of it stays: %v, %v", left, err)
 	}
-	r.store.cfg.Free = 0
+	r.free = 0
+	r.open()
 	if _, err := r.root(w); err != nil {
 		t.Error(err)
 	}
@@ -301,8 +304,8 @@ func TestKilledWhileItUnpacked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	w := r.pushed(imagetest.Layer{{Name: "a", Text: "a"}})
-	half := filepath.Join(r.dir, begun, w.name(), inside, "half")
-	if err := errors.Join(os.MkdirAll(half, 0o755), os.WriteFile(filepath.Join(r.dir, begun, w.name(), about), []byte("{}"), 0o600)); err != nil {
+	half := filepath.Join(r.dir, "begun", w.name(), "root", "half")
+	if err := errors.Join(os.MkdirAll(half, 0o755), os.WriteFile(filepath.Join(r.dir, "begun", w.name(), "about.json"), []byte("{}"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	r.open()

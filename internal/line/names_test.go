@@ -36,8 +36,9 @@ func elsewhere() map[string]string {
 		"keep.changing.save": drifts, "keep.changing.drop": drifts,
 		"cli.manifest.write":     drafts,
 		"archive.directory.make": unpacks, "archive.file.write": unpacks, "archive.link.make": unpacks,
-		"builder.images.pull": images, "builder.images.unpack": images, "builder.images.keep": images, "builder.images.clear": images, "builder.images.drop": images,
+		"builder.images.pull": images, "builder.images.unpack": images, "builder.images.clear": images,
 		"builder.package.write": packs, "builder.layer.write": packs, "builder.image.keep": packs, "builder.base.pull": packs, "builder.image.push": packs,
+		"builder.shelf.begin": lays, "builder.shelf.keep": lays, "builder.shelf.drop": lays,
 		"registry.manifest.collect": collects, "registry.layer.collect": collects, "registry.repository.settle": collects, "registry.blob.collect": collects,
 		"builder.library.gather": lays, "builder.input.fetch": lays, "builder.laid.make": lays, "builder.laid.settle": lays, "builder.wiring.write": lays,
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -172,6 +173,11 @@ func (g *Registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		g.app.ServeHTTP(w, r)
 		return
+	}
+	if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/uploads/") {
+		s := &statusWriter{ResponseWriter: w}
+		w = s
+		defer g.endUpload(s, r, access.Repository)
 	}
 	if r.ContentLength > g.cfg.MaxBlob {
 		answer(w, http.StatusRequestEntityTooLarge, "SIZE_INVALID", "the blob is too big")
