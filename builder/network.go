@@ -80,7 +80,7 @@ func (d *door) serve(ctx context.Context) error {
 	defer stop()
 	l, err := d.receive()
 	if err != nil {
-		return nil //nolint:nilerr // what opened says is looked at once the sandbox has ended
+		return nil // opened says so, and is looked at once the sandbox has ended
 	}
 	defer l.Close()
 	d.opened = true
@@ -138,12 +138,12 @@ func goInside(args []string) error {
 	}
 	unix.CloseOnExec(socket)
 	unix.CloseOnExec(program)
-	return fault.Wrap(fault.Unavailable, listenAndBecome(socket, args[2:]), "listen in the sandbox")
+	return fault.Wrap(fault.Unavailable, listenAndBecome(socket, args[2], args[2:]), "listen in the sandbox")
 }
 
-func listenAndBecome(socket int, argv []string) error {
-	if err := unix.Access(argv[0], unix.X_OK); err != nil {
-		return fmt.Errorf("%q: %w", argv[0], err)
+func listenAndBecome(socket int, program string, argv []string) error {
+	if err := unix.Access(program, unix.X_OK); err != nil {
+		return fmt.Errorf("%q: %w", program, err)
 	}
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -158,7 +158,7 @@ func listenAndBecome(socket int, argv []string) error {
 	if err := unix.Sendmsg(socket, []byte{1}, unix.UnixRights(fd), nil, 0); err != nil {
 		return err
 	}
-	return unix.Exec(argv[0], argv, os.Environ())
+	return unix.Exec(program, argv, os.Environ())
 }
 
 // openGateway is the way out for a build whose module asks for one, where the

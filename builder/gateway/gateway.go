@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -183,9 +184,9 @@ func (g *Gateway) resolve(ctx context.Context, host string) ([]netip.Addr, error
 // splitTarget is the host and the port of what a client names.
 func splitTarget(target string) (host string, port uint16, err error) {
 	host, p, err := net.SplitHostPort(target)
-	var n int
+	var n uint64
 	if err == nil {
-		n, err = net.LookupPort("tcp", p)
+		n, err = strconv.ParseUint(p, 10, 16)
 	}
 	if host = name(host); err != nil || host == "" || n == 0 {
 		return "", 0, fault.New(fault.Invalid, "%q is no host and port", target)

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -30,7 +30,7 @@ type session struct {
 // Serve lets whoever connects to the listener through, until ctx ends. When it
 // returns, nothing goes through any more and nothing more is noted.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
-	silent := log.New(io.Discard, "", 0)
+	silent := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	s := &session{Gateway: g}
 	s.forward = &httputil.ReverseProxy{
 		Rewrite: func(*httputil.ProxyRequest) {}, // it goes where it says
