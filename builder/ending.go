@@ -42,8 +42,12 @@ func environment(format string, args ...any) *ending {
 // the builder's own end, and no answer.
 var errDiskFull = errors.New("the disk is full")
 
-// limit is what a build took more of than it may. It is the module's failure.
-type limit struct{ says string }
+// limit is what a build took more of than it may. It is the module's failure,
+// but where time ran out while the builder itself was at work.
+type limit struct {
+	says string
+	time bool
+}
 
 func (l *limit) Error() string { return l.says }
 
@@ -102,6 +106,8 @@ func judgeCause(step build.Step, cause error) *ending {
 	switch {
 	case errors.As(cause, &s):
 		return environment("stopped: %s", s.why)
+	case errors.As(cause, &l) && l.time && (step == build.StepClone || step == build.StepPublish):
+		return environment("%s: %s", step, l) // a slow forge, registry or machine: no command of the module ran
 	case errors.As(cause, &l):
 		return failed(step, "%s", l)
 	}

@@ -172,9 +172,9 @@ func (g *group) over() error {
 	}
 	switch {
 	case g.memory != "" && g.count(g.memory, events, "oom_kill") > 0, g.memory == "" && seen.memory > g.limits.Memory:
-		return &limit{"memory limit: the build takes more than " + sizeWords(g.limits.Memory) + " of memory"}
+		return &limit{says: "memory limit: the build takes more than " + sizeWords(g.limits.Memory) + " of memory"}
 	case g.processes != "" && g.count(g.processes, "pids.events", "max") > 0, g.processes == "" && seen.processes >= g.limits.Processes:
-		return &limit{fmt.Sprintf("process limit: the build has more than %d processes and threads at one time", g.limits.Processes)}
+		return &limit{says: fmt.Sprintf("process limit: the build has more than %d processes and threads at one time", g.limits.Processes)}
 	}
 	return nil
 }

@@ -64,9 +64,9 @@ type room struct{ bytes, files int64 }
 func (r room) over(limits Limits) error {
 	switch {
 	case r.bytes > limits.Tree:
-		return &limit{"disk limit: the build takes more than " + sizeWords(limits.Tree) + " of the disk"}
+		return &limit{says: "disk limit: the build takes more than " + sizeWords(limits.Tree) + " of the disk"}
 	case r.files > limits.Files:
-		return &limit{fmt.Sprintf("disk limit: the build has more than %d files and folders", limits.Files)}
+		return &limit{says: fmt.Sprintf("disk limit: the build has more than %d files and folders", limits.Files)}
 	}
 	return nil
 }

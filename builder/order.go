@@ -93,7 +93,7 @@ func (o *order) run(ctx context.Context) (*made, *ending) {
 }
 
 func tooLong(most time.Duration) error {
-	return &limit{"time limit: the build takes longer than " + timeWords(most)}
+	return &limit{says: "time limit: the build takes longer than " + timeWords(most), time: true}
 }
 
 // narrow takes the limits that the module asks for from here on.
@@ -274,7 +274,7 @@ type heard struct{ *order }
 
 func (h heard) Write(p []byte) (int, error) {
 	if h.said += int64(len(p)); h.said > h.limits.Log {
-		h.end(&limit{"log limit: the build says more than " + sizeWords(h.limits.Log)})
+		h.end(&limit{says: "log limit: the build says more than " + sizeWords(h.limits.Log)})
 		return len(p), nil
 	}
 	return h.log.Write(p)

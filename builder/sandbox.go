@@ -102,7 +102,7 @@ func (s *sandbox) run(ctx context.Context, c command) (code int, err error) {
 		cmd.SysProcAttr.Credential = c.as.Credential
 	}
 	var said status
-	err = effect.Do("builder.command.run", func() (err error) {
+	err = effect.Do("builder.command.run", func() (err error) { //nolint:contextcheck // who watches it goes on when ctx has ended, until all of it is gone
 		said, err = p.through(cmd, box, end)
 		return err
 	})

@@ -50,24 +50,12 @@ func (s *shell) showBuilds(out api.BuildsOut, now time.Time) {
 	own, network := false, false
 	t := newTable("BUILD", "MODULE", "COMMIT", "STATE", "VERDICT", "IN", "ASKED", "TOOK", "")
 	for _, b := range out.Builds {
-		took, words := "", b.Why
+		took := ""
 		if !b.Ended.IsZero() && !b.Began.IsZero() {
 			took = term.Span(b.Ended.Sub(b.Began))
 		}
-		if b.Step != "" {
-			words = b.Step + ": " + words
-		}
-		if b.Finding != "" {
-			words = "finding: " + b.Finding
-		}
-		if b.Moved != "" {
-			words = joinedWords(words, b.Moved)
-		}
-		if !b.Collected.IsZero() {
-			words = joinedWords(words, "collected "+term.Ago(now.Sub(b.Collected)))
-		}
 		own, network = own || b.Own, network || b.Network
-		t.row(short(b.Request), b.Module, status.ShortCommit(b.Commit), b.State, b.Verdict, builtIn(b), term.Ago(now.Sub(b.Asked)), took, firstLine(words))
+		t.row(short(b.Request), b.Module, status.ShortCommit(b.Commit), b.State, b.Verdict, builtIn(b), term.Ago(now.Sub(b.Asked)), took, firstLine(buildWords(b, now)))
 	}
 	s.table(t)
 	if own {
@@ -76,6 +64,24 @@ func (s *shell) showBuilds(out api.BuildsOut, now time.Time) {
 	if network {
 		s.out.Note("network: the build %s", status.NetworkSays)
 	}
+}
+
+// buildWords is what there is to say of a build.
+func buildWords(b api.BuildOut, now time.Time) string {
+	words := b.Why
+	if b.Step != "" {
+		words = b.Step + ": " + words
+	}
+	if b.Finding != "" {
+		words = "finding: " + b.Finding
+	}
+	if b.Moved != "" {
+		words = joinedWords(words, b.Moved)
+	}
+	if !b.Collected.IsZero() {
+		words = joinedWords(words, "collected "+term.Ago(now.Sub(b.Collected)))
+	}
+	return words
 }
 
 // builtIn is what the commands of a build ran in, in a word or two.

@@ -71,26 +71,7 @@ func (c *Controller) collect(ctx context.Context, look bool) (out api.CollectOut
 		return out, fault.New(fault.Conflict, "a collection is under way").With("try again in a while")
 	}
 	now := clock.Now()
-	var is chosenBuilds
-	decide := func(tx *db.Tx) (err error) {
-		is, err = c.chooseBuilds(tx, now)
-		return err
-	}
-	if look {
-		err = c.db.Read(ctx, decide)
-	} else {
-		err = c.write(ctx, func(tx *db.Tx) error {
-			if err := decide(tx); err != nil {
-				return err
-			}
-			for _, b := range is.leave {
-				if err := deliverystore.MarkCollected(tx, b.ID, now); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
+	is, err := c.leaving(ctx, look, now)
 	if err != nil {
 		return out, err
 	}
@@ -110,6 +91,29 @@ func (c *Controller) collect(ctx context.Context, look bool) (out api.CollectOut
 		c.log.Info("collected", "builds", len(is.leave), "blobs", swept.Blobs, "bytes", swept.Bytes, "kept", swept.KeptBytes)
 	}
 	return out, nil
+}
+
+// leaving is what a collection takes away, and but for a look the record says so.
+func (c *Controller) leaving(ctx context.Context, look bool, now time.Time) (is chosenBuilds, err error) {
+	if look {
+		err = c.db.Read(ctx, func(tx *db.Tx) (err error) {
+			is, err = c.chooseBuilds(tx, now)
+			return err
+		})
+		return is, err
+	}
+	err = c.write(ctx, func(tx *db.Tx) (err error) {
+		if is, err = c.chooseBuilds(tx, now); err != nil {
+			return err
+		}
+		for _, b := range is.leave {
+			if err := deliverystore.MarkCollected(tx, b.ID, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return is, err
 }
 
 // grace is how long what nothing names stays: a build that is under way, and

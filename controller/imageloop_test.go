@@ -230,7 +230,7 @@ func TestTheImageOfAModuleIsABuildEdge(t *testing.T) {
 	r.step("base")
 	r.owns("base", inImages, "registry.example/base")
 	_, waits := r.stale("web")
-	if !strings.Contains(waits, "the image registry.example/base:1 that it is built in, which is of module base: this version makes no images yet") || strings.Contains(waits, "library") {
+	if !strings.Contains(waits, "the image registry.example/base:1 that it is built in, which is of module base: this version builds nothing in an image of another module yet") || strings.Contains(waits, "library") {
 		t.Errorf("%q", waits)
 	}
 	g, err := r.answerGraph(t.Context(), api.Who{}, api.GraphIn{})

@@ -130,7 +130,7 @@ func (d *Difference) compareBuilt(f Facts, now time.Time) {
 func askedFor(asked []Asked, closure artifact.Closure) []Asked {
 	var out []Asked
 	for _, a := range asked {
-		if artifact.Current(a.Closure, closure) && !(a.State == Withdrawn && strings.HasPrefix(a.Why, MovedOn)) {
+		if artifact.Current(a.Closure, closure) && (a.State != Withdrawn || !strings.HasPrefix(a.Why, MovedOn)) {
 			out = append(out, a)
 		}
 	}

@@ -118,9 +118,17 @@ func TestLayersLieOverEachOther(t *testing.T) {
 	w := r.pushed(
 		imagetest.Layer{
 			{Name: "./opt/", Kind: tar.TypeDir},
-			{Name: "opt/a", Text: "a"}, {Name: "opt/b", Text: "b"}, {Name: "opt/hard", Kind: tar.TypeLink, Link: "opt/a"},
-			{Name: "dir/sub/c", Text: "c"}, {Name: "full/x", Text: "x"}, {Name: "full/y", Text: "y"}, {Name: "usr/lib/l", Text: "l"}, {Name: "lib", Kind: tar.TypeSymlink, Link: "/usr/lib"},
-			{Name: "closed", Kind: tar.TypeDir, Mode: 0o000}, {Name: "closed/in", Text: "in", Mode: 0o600}, {Name: "suid", Text: "s", Mode: 0o6755},
+			{Name: "opt/a", Text: "a"},
+			{Name: "opt/b", Text: "b"},
+			{Name: "opt/hard", Kind: tar.TypeLink, Link: "opt/a"},
+			{Name: "dir/sub/c", Text: "c"},
+			{Name: "full/x", Text: "x"},
+			{Name: "full/y", Text: "y"},
+			{Name: "usr/lib/l", Text: "l"},
+			{Name: "lib", Kind: tar.TypeSymlink, Link: "/usr/lib"},
+			{Name: "closed", Kind: tar.TypeDir, Mode: 0o000},
+			{Name: "closed/in", Text: "in", Mode: 0o600},
+			{Name: "suid", Text: "s", Mode: 0o6755},
 		},
 		imagetest.Layer{
 			{Name: "opt/.wh.b"}, {Name: "full/.wh..wh..opq"}, {Name: "full/z", Text: "z"}, {Name: "dir", Text: "a file now"}, {Name: "lib/more", Text: "through a link"},

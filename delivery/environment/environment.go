@@ -181,7 +181,7 @@ func (w Wanted) Words() string {
 	case w.In == "" || w.Owner == "" && (w.Pinned() != "" || w.Image.State == Found):
 		return ""
 	case w.Owner != "":
-		return "the image " + w.In + " that it is built in, which is of module " + w.Owner + ": this version makes no images yet"
+		return "the image " + w.In + " that it is built in, which is of module " + w.Owner + ": this version builds nothing in an image of another module yet"
 	case w.Image.State == NeverLooked:
 		return "the image " + w.In + " that it is built in: the controller has not looked at it yet"
 	}

@@ -88,7 +88,7 @@ func TestWhatIsWanted(t *testing.T) {
 		{"known", environment.Wanted{In: "golang:1.22", Image: known}, sum("k"), ""},
 		{"known, and away", environment.Wanted{In: "golang:1.22", Image: environment.Look(known, environment.Seen{State: environment.Unreachable, Why: "off"}, at(2))}, sum("k"), "registry is unreachable: off"},
 		{"pinned", environment.Wanted{In: pinned}, sum("p"), ""},
-		{"a module's", environment.Wanted{In: pinned, Owner: "base"}, "", "of module base: this version makes no images yet"},
+		{"a module's", environment.Wanted{In: pinned, Owner: "base"}, "", "of module base: this version builds nothing in an image of another module yet"},
 	} {
 		if got := c.w.Digest(); got != c.want {
 			t.Errorf("%s: %q", c.name, got)

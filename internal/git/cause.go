@@ -118,11 +118,11 @@ func (e *ending) Error() string { return e.said.Error() }
 // Unwrap is what it said, and how it ended.
 func (e *ending) Unwrap() []error { return []error{e.said, e.how} }
 
-// says reports whether git ended by itself with this status. One that could not
-// begin, was killed, or had no more time has said nothing.
-func says(err error, status int) bool {
+// saysNo reports whether git ended by itself with the status of a no. One that
+// could not begin, was killed, or had no more time has said nothing.
+func saysNo(err error) bool {
 	var x *exec.ExitError
-	return errors.As(err, &x) && x.ExitCode() == status
+	return errors.As(err, &x) && x.ExitCode() == 1
 }
 
 // isMachines reports whether git ended, or was ended, for want of something that

@@ -88,9 +88,9 @@ func (h history) judge(ctx context.Context, commit, from string) (Descent, error
 	}
 	_, err := h.git.run(ctx, call{protocol: local, gitDir: h.dir, args: []string{"merge-base", commit, from}})
 	switch {
-	case says(err, 1) && h.git.hold(ctx, h.dir, from) == nil:
+	case saysNo(err) && h.git.hold(ctx, h.dir, from) == nil:
 		return Unrelated, nil
-	case err != nil && !says(err, 1):
+	case err != nil && !saysNo(err):
 		return "", fault.Add(err, "looking for what commits %s and %s have in common", commit, from)
 	}
 	return Rewritten, nil

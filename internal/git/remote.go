@@ -237,7 +237,7 @@ func (g *Git) fetchThrough(ctx context.Context, f fetchThrough) error {
 // has looked, and says so.
 func (g *Git) hold(ctx context.Context, dir, commit string) error {
 	out, err := g.run(ctx, call{protocol: local, gitDir: dir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", commit + "^{commit}"}})
-	if err != nil && !says(err, 1) {
+	if err != nil && !saysNo(err) {
 		return fault.Add(err, "looking for commit %s", commit)
 	}
 	if err != nil || string(bytes.TrimSpace(out)) != commit {

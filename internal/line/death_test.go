@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"noxmesh/api"
 	"noxmesh/internal/invariant"
@@ -285,3 +286,8 @@ func (s telling) judged(t *testing.T) []string {
 	}
 	return died
 }
+
+// busy reports whether the machine has so much else to do that a lease may be
+// lost by who is well: somewhere the answer to the status took a hundred times as
+// long as it takes.
+func (m *mesh) busy() bool { return time.Duration(m.slowest.Load()) > 250*time.Millisecond }

@@ -44,6 +44,7 @@ func (f *forge) url(name string) string  { return f.base + "/" + name + ".git" }
 func (f *forge) empty(name string) string {
 	f.t.Helper()
 	f.git(f.dir, "init", "-q", "--bare", "-b", "main", f.bare(name))
+	f.git(f.bare(name), "config", "uploadpack.allowFilter", "true") // as the large forges do
 	f.git(f.dir, "init", "-q", "-b", "main", f.work(name))
 	f.git(f.work(name), "remote", "add", "origin", f.bare(name))
 	return f.url(name)

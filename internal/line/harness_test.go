@@ -66,11 +66,6 @@ func stretched(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * max(1, load/float64(8*runtime.NumCPU())))
 }
 
-// busy reports whether the machine has so much else to do that a lease may be
-// lost by who is well: somewhere the answer to the status took a hundred times as
-// long as it takes.
-func (m *mesh) busy() bool { return time.Duration(m.slowest.Load()) > 250*time.Millisecond }
-
 // The ports of every mesh, below those that the kernel gives away.
 const (
 	apiPort    = "21443"

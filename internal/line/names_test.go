@@ -28,6 +28,7 @@ func elsewhere() map[string]string {
 		images   = "no story of the line is built in an image: TestABuilderIsKilledAnywhere of builder kills it"
 		packs    = "no story of the line makes a package or an image: TestABuilderIsKilledAnywhere of builder kills it"
 		collects = "no story of the line is as old as what is collected: TestEveryEffectOfACollectionMayBeTheLast of internal/oci/registry kills it"
+		breaks   = "in no story does a push break off by itself: TestEveryEffectOfAPushThatBreaksOffMayBeTheLast of internal/oci/registry kills it"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
@@ -40,6 +41,7 @@ func elsewhere() map[string]string {
 		"builder.package.write": packs, "builder.layer.write": packs, "builder.image.keep": packs, "builder.base.pull": packs, "builder.image.push": packs,
 		"builder.shelf.begin": lays, "builder.shelf.keep": lays, "builder.shelf.drop": lays,
 		"registry.manifest.collect": collects, "registry.layer.collect": collects, "registry.repository.settle": collects, "registry.blob.collect": collects,
+		"registry.upload.drop":   breaks,
 		"builder.library.gather": lays, "builder.input.fetch": lays, "builder.laid.make": lays, "builder.laid.settle": lays, "builder.wiring.write": lays,
 	}
 }

@@ -474,7 +474,8 @@ func insist[In, Out any](m *mesh, call api.Call[In, Out], in In) (out Out) {
 	return out
 }
 
-// everything is a module with one of each, made by commands.
+// everything is a module with one of each, made by commands. What it has of code is
+// more than comes with the trees: it is fetched for itself.
 func everything() files {
 	return files{
 		"module.json": `{"module": "site", "resources": [
@@ -490,6 +491,7 @@ func everything() files {
 			"build": {"run": [["sh", "-c", "cp -r public out && ln -s index.html out/link && env >out/env"]], "test": [["test", "-f", "out/index.html"]],
 			"artifacts": {"pages": {"type": "archive", "path": "out"}}}}`,
 		"same": "same", "public/index.html": "first", "public/img/a": "a", "public/old": "old", "public/turns/in": "in",
+		"words.py": strings.Repeat("# a line of no meaning\n", 4000),
 	}
 }
 

@@ -44,11 +44,12 @@ func serveUntilKilled(dir string) error {
 	return http.Serve(l, reg)
 }
 
-// startToKill is a registry in a process of its own, and how to kill it.
-func startToKill(t *testing.T, dir string) (base string, kill func()) {
+// startToKill is a registry in a process of its own, with something more in its
+// environment, and how to kill it.
+func startToKill(t *testing.T, dir string, environment ...string) (base string, kill func()) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), "REGISTRY_TO_KILL="+dir)
+	cmd.Env = append(append(os.Environ(), "REGISTRY_TO_KILL="+dir), environment...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
