@@ -114,7 +114,7 @@ type parts struct {
 }
 
 // trees fetches the trees. An error that the forge's way with parts may be the
-// reason of is noParts.
+// reason of is noParts; what this machine does not give is told as it is.
 func (f parts) trees(ctx context.Context) error {
 	g, commit := f.git, f.head.Commit
 	if err := g.initBare(ctx, commit, f.dir); err != nil {
@@ -131,7 +131,7 @@ func (f parts) trees(ctx context.Context) error {
 		return f.forget()
 	}
 	err = fault.Add(err, "fetching the trees of commit %s of %q", commit, redact(f.place.URL))
-	if ctx.Err() == nil && (fault.KindOf(err) == fault.Unavailable || errors.Is(err, errUnadvertised)) {
+	if ctx.Err() == nil && !isMachines(err) && (fault.KindOf(err) == fault.Unavailable || errors.Is(err, errUnadvertised)) {
 		return noParts{err}
 	}
 	return err
@@ -152,7 +152,8 @@ func (f parts) forget() error {
 }
 
 // blobs fetches the blobs of what stands there that have not come with the trees,
-// by their ids. An error is noParts unless there is too much of them.
+// by their ids. An error is noParts unless there is too much of them, or it is of
+// this machine.
 func (f parts) blobs(ctx context.Context, s standing) error {
 	g, where := f.git, redact(f.place.URL)
 	ids, err := s.ids(), error(nil)
@@ -172,7 +173,7 @@ func (f parts) blobs(ctx context.Context, s standing) error {
 	})
 	if err = full(f.dir, most, err); err != nil {
 		err = fault.Add(err, "fetching the files of commit %s of %q", f.head.Commit, where)
-		if ctx.Err() == nil && !errors.Is(err, TooBig) {
+		if ctx.Err() == nil && !errors.Is(err, TooBig) && !isMachines(err) {
 			return noParts{err}
 		}
 		return err
