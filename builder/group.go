@@ -110,7 +110,7 @@ func (g groups) open(limits Limits) (*group, error) {
 		return one.set()
 	})
 	if err != nil {
-		return nil, errors.Join(fault.Wrap(fault.Unavailable, err, "make a control group"), one.close())
+		return nil, errors.Join(fault.Wrap(fault.Unavailable, err, "make the control group %q", one.prefix), one.close())
 	}
 	return one, nil
 }
@@ -199,7 +199,7 @@ func (g *group) count(dir, file, word string) int64 {
 // close removes the group. The kernel may need a moment until the last process
 // has left it.
 func (g *group) close() error {
-	return effect.Do("builder.group.drop", func() error {
+	err := effect.Do("builder.group.drop", func() error {
 		for _, dir := range g.dirs() {
 			path := filepath.Join(dir, g.prefix)
 			err := os.Remove(path)
@@ -207,11 +207,15 @@ func (g *group) close() error {
 				<-time.After(5 * time.Millisecond)
 			}
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fault.Wrap(fault.Unavailable, err, "remove the control group %q", path)
+				return err
 			}
 		}
 		return nil
 	})
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "remove the control group %q", g.prefix)
+	}
+	return nil
 }
 
 // ownLeaf is the group that the builder itself goes into where it is alone in
