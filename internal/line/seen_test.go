@@ -4,8 +4,10 @@ package line
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -65,17 +67,7 @@ func (w *watch) see(m *mesh) invariant.Seen {
 	for _, root := range roots {
 		committed[root] = w.look(m.t, root).Committed // before the record: it can only be newer
 	}
-	said, err := m.status()
-	if err == nil {
-		w.known = true
-		s.At = said.At
-	}
-	if w.known {
-		s.Record = m.recorded()
-	}
-	if err == nil {
-		s.Said = observe.Said(said, s.Record)
-	}
+	said := w.hear(m, &s)
 	s.Canaries = w.canaries(m, said)
 	s.Registry, err = observe.Registry(m.path("controller", "registry"))
 	must(m.t, err)
@@ -88,6 +80,47 @@ func (w *watch) see(m *mesh) invariant.Seen {
 		s.Nodes = append(s.Nodes, n)
 	}
 	return s
+}
+
+// hear puts into s what is said and what is recorded, of one moment: between two
+// answers that say the same of every node, nothing was declared and nothing applied.
+// Of a mesh that does not stand still for so long, only the record is taken.
+func (w *watch) hear(m *mesh, s *invariant.Seen) status.Status {
+	m.t.Helper()
+	said, err := m.status()
+	for range 20 {
+		if err == nil {
+			w.known = true
+			s.At = said.At
+		}
+		if w.known {
+			s.Record = m.recorded()
+		}
+		if err != nil {
+			return said
+		}
+		var again status.Status
+		if again, err = m.status(); err == nil && standing(said) == standing(again) {
+			s.Said = observe.Said(said, s.Record)
+			return said
+		}
+		said = again
+	}
+	return said
+}
+
+// standing is what is said of every module on every node.
+func standing(s status.Status) string {
+	var b strings.Builder
+	for _, m := range s.Modules {
+		for _, on := range m.Nodes {
+			fmt.Fprintln(&b, m.Module, on.Node, on.Commit, on.Standing)
+		}
+	}
+	for _, n := range s.Nodes {
+		fmt.Fprintln(&b, n.Node, n.ReportAt)
+	}
+	return b.String()
 }
 
 func (w *watch) look(t testing.TB, root string) invariant.Node {
