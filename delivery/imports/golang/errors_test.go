@@ -3,14 +3,13 @@ package golang_test
 import (
 	"flag"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"noxmesh/delivery/imports"
 	"noxmesh/delivery/imports/golang"
+	"noxmesh/delivery/imports/importstest"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/fault/faulttest"
 )
@@ -20,22 +19,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestEveryErrorIsShown: each error text stands in a golden file, with what it is said of.
 func TestEveryErrorIsShown(t *testing.T) {
 	t.Parallel()
-	var said strings.Builder
-	bad := badFiles()
-	for _, name := range slices.Sorted(maps.Keys(bad)) {
-		in := imports.Input{Platform: "linux/amd64"}
-		for file, text := range bad[name] {
-			in.Files = append(in.Files, imports.File{Path: file, Text: []byte(text)})
-		}
-		faults := golang.Language{}.Read(in).Faults
-		if len(faults) == 0 {
-			t.Errorf("%s: nothing is wrong with it", name)
-		}
-		for _, f := range faults[:min(3, len(faults))] {
-			fmt.Fprintf(&said, "%s: %.80s: %s\n", name, f.At, f.Why)
-		}
-	}
-	faulttest.Golden(t, *update, said.String()+badTrees(), notSaid()...)
+	faulttest.Golden(t, *update, importstest.Faults(t, golang.Language{}, badFiles())+badTrees(), notSaid()...)
 }
 
 // notSaid is what nothing brings about, and what is said of a tree that cannot be read.

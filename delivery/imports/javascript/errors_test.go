@@ -3,12 +3,11 @@ package javascript_test
 import (
 	"flag"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
 	"noxmesh/delivery/imports"
+	"noxmesh/delivery/imports/importstest"
 	"noxmesh/delivery/imports/javascript"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/fault/faulttest"
@@ -19,22 +18,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestEveryErrorIsShown: each error text stands in a golden file, with what it is said of.
 func TestEveryErrorIsShown(t *testing.T) {
 	t.Parallel()
-	var said strings.Builder
-	bad := badFiles()
-	for _, name := range slices.Sorted(maps.Keys(bad)) {
-		in := imports.Input{Platform: "linux/amd64"}
-		for file, text := range bad[name] {
-			in.Files = append(in.Files, imports.File{Path: file, Text: []byte(text)})
-		}
-		faults := javascript.Language{}.Read(in).Faults
-		if len(faults) == 0 {
-			t.Errorf("%s: nothing is wrong with it", name)
-		}
-		for _, f := range faults[:min(3, len(faults))] {
-			fmt.Fprintf(&said, "%s: %s: %s\n", name, f.At, f.Why)
-		}
-	}
-	faulttest.Golden(t, *update, said.String()+badTrees(), notSaid()...)
+	faulttest.Golden(t, *update, importstest.Faults(t, javascript.Language{}, badFiles())+badTrees(), notSaid()...)
 }
 
 // notSaid is what nothing brings about: package.json is looked at before it is read.

@@ -2,13 +2,11 @@ package rust_test
 
 import (
 	"flag"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
 	"noxmesh/delivery/imports"
+	"noxmesh/delivery/imports/importstest"
 	"noxmesh/delivery/imports/rust"
 	"noxmesh/internal/fault/faulttest"
 )
@@ -18,22 +16,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // TestEveryErrorIsShown: each error text stands in a golden file, with what it is said of.
 func TestEveryErrorIsShown(t *testing.T) {
 	t.Parallel()
-	var said strings.Builder
-	bad := badFiles()
-	for _, name := range slices.Sorted(maps.Keys(bad)) {
-		in := imports.Input{Platform: "linux/amd64"}
-		for file, text := range bad[name] {
-			in.Files = append(in.Files, imports.File{Path: file, Text: []byte(text)})
-		}
-		faults := rust.Language{}.Read(in).Faults
-		if len(faults) == 0 {
-			t.Errorf("%s: nothing is wrong with it", name)
-		}
-		for _, f := range faults[:min(3, len(faults))] {
-			fmt.Fprintf(&said, "%s: %s: %s\n", name, f.At, f.Why)
-		}
-	}
-	faulttest.Golden(t, *update, said.String(), notSaid()...)
+	faulttest.Golden(t, *update, importstest.Faults(t, rust.Language{}, badFiles()), notSaid()...)
 }
 
 // notSaid is texts that are no errors.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,7 +21,7 @@ func Golden(t *testing.T, update bool, said string, but ...string) {
 	t.Helper()
 	Compare(t, update, said)
 	for _, text := range Unshown(t, ".", said) {
-		if !listed(but, text.Text) {
+		if !slices.Contains(but, text.Text) {
 			t.Errorf("%s: nothing shows %q", text.At, text.Text)
 		}
 	}
@@ -42,15 +43,6 @@ func Compare(t *testing.T, update bool, said string) {
 	if string(want) != said {
 		t.Errorf("got\n%s\nwant\n%s", said, want)
 	}
-}
-
-func listed(all []string, one string) bool {
-	for _, each := range all {
-		if each == one {
-			return true
-		}
-	}
-	return false
 }
 
 // Text is one text in the code.
