@@ -92,12 +92,24 @@ func (c *checker) provenance(p Provenance) {
 		c.Fault("built.platform", "want OS/ARCH, as linux/amd64", "%q is not a platform", document.Short(p.Platform))
 	}
 	CheckClosure(p.Closure, "built.closure", c.Reading)
-	if p.Environment != "" && !p.Environment.Valid() {
-		c.Fault("built.environment", wantDigest, "%q is not a digest", document.Short(string(p.Environment)))
+	if p.Environment != "" {
+		c.digest("built.environment", p.Environment)
 	}
 	c.libraries(p.Libraries)
 	c.packages(p.Packages)
 	c.images(p.Images)
+}
+
+func (c *checker) ofArtifact(at, name string) {
+	if !mesh.ValidModuleName(name) {
+		c.Fault(at+".artifact", wantName, "%q is not the name of an artifact", document.Short(name))
+	}
+}
+
+func (c *checker) digest(path string, d document.Digest) {
+	if !d.Valid() {
+		c.Fault(path, wantDigest, "%q is not a digest", document.Short(string(d)))
+	}
 }
 
 func (c *checker) libraries(all []Library) {
@@ -108,15 +120,11 @@ func (c *checker) libraries(all []Library) {
 			c.Fault(at+".language", "want one library in each language", "there is another in %q", document.Short(l.Language))
 		}
 		languages[l.Language] = true
-		if !mesh.ValidModuleName(l.Artifact) {
-			c.Fault(at+".artifact", wantName, "%q is not the name of an artifact", document.Short(l.Artifact))
-		}
+		c.ofArtifact(at, l.Artifact)
 		if !mesh.ValidModuleName(l.Language) {
 			c.Fault(at+".language", wantName, "%q is not the name of a language", document.Short(l.Language))
 		}
-		if !l.Digest.Valid() {
-			c.Fault(at+".digest", wantDigest, "%q is not a digest", document.Short(string(l.Digest)))
-		}
+		c.digest(at+".digest", l.Digest)
 		if i > 0 && strings.Compare(all[i-1].Artifact, l.Artifact) >= 0 {
 			c.Fault(at, "sort by artifact, each once", "it does not come after the library before it")
 		}
@@ -126,12 +134,8 @@ func (c *checker) libraries(all []Library) {
 func (c *checker) images(all []Image) {
 	for i, x := range all {
 		at := document.At("built.images", i)
-		if !mesh.ValidModuleName(x.Artifact) {
-			c.Fault(at+".artifact", wantName, "%q is not the name of an artifact", document.Short(x.Artifact))
-		}
-		if !x.Digest.Valid() {
-			c.Fault(at+".digest", wantDigest, "%q is not a digest", document.Short(string(x.Digest)))
-		}
+		c.ofArtifact(at, x.Artifact)
+		c.digest(at+".digest", x.Digest)
 		if x.Size < 1 {
 			c.Fault(at+".size", "want the size of what the digest is of", "size %d", x.Size)
 		}
@@ -144,18 +148,14 @@ func (c *checker) images(all []Image) {
 func (c *checker) packages(all []Package) {
 	for i, p := range all {
 		at := document.At("built.packages", i)
-		if !mesh.ValidModuleName(p.Artifact) {
-			c.Fault(at+".artifact", wantName, "%q is not the name of an artifact", document.Short(p.Artifact))
-		}
+		c.ofArtifact(at, p.Artifact)
 		if !packageName.MatchString(p.Name) {
 			c.Fault(at+".name", "want lower-case letters, digits, + - and .", "%q is not the name of a package", document.Short(p.Name))
 		}
 		if !packageVersion.MatchString(p.Version) {
 			c.Fault(at+".version", "want it as Debian writes one", "%q is not the version of a package", document.Short(p.Version))
 		}
-		if !p.Digest.Valid() {
-			c.Fault(at+".digest", wantDigest, "%q is not a digest", document.Short(string(p.Digest)))
-		}
+		c.digest(at+".digest", p.Digest)
 		if p.Size < 1 {
 			c.Fault(at+".size", "want the size of what the digest is of", "size %d", p.Size)
 		}

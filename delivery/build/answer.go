@@ -98,8 +98,7 @@ func (c checker) built(v Answer) {
 		return
 	}
 	c.libraries(v)
-	c.packages(v)
-	c.images(v)
+	c.published(v)
 	for i, x := range v.Manifest.Resources {
 		_, blob := v.Where.Blobs[x.Digest]
 		_, packed := v.Where.Archives[x.Digest]
@@ -121,29 +120,22 @@ func (c checker) libraries(v Answer) {
 	}
 }
 
-// packages checks the same of packages.
-func (c checker) packages(v Answer) {
+// published checks the same of packages and images, which are one blob each.
+func (c checker) published(v Answer) {
 	for i, p := range v.Manifest.Built.Packages {
-		at := document.At("manifest.built.packages", i)
-		switch size, there := v.Where.Blobs[p.Digest]; {
-		case !there:
-			c.Fault(at+".digest", "add it to where", "where does not say how to get %s", document.Short(string(p.Digest)))
-		case size != p.Size:
-			c.Fault(at+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
-		}
+		c.travels(v, document.At("manifest.built.packages", i), p.Digest, p.Size)
+	}
+	for i, x := range v.Manifest.Built.Images {
+		c.travels(v, document.At("manifest.built.images", i), x.Digest, x.Size)
 	}
 }
 
-// images checks the same of images.
-func (c checker) images(v Answer) {
-	for i, x := range v.Manifest.Built.Images {
-		at := document.At("manifest.built.images", i)
-		switch size, there := v.Where.Blobs[x.Digest]; {
-		case !there:
-			c.Fault(at+".digest", "add it to where", "where does not say how to get %s", document.Short(string(x.Digest)))
-		case size != x.Size:
-			c.Fault(at+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
-		}
+func (c checker) travels(v Answer, at string, digest document.Digest, is int64) {
+	switch size, there := v.Where.Blobs[digest]; {
+	case !there:
+		c.Fault(at+".digest", "add it to where", "where does not say how to get %s", document.Short(string(digest)))
+	case size != is:
+		c.Fault(at+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
 	}
 }
 
