@@ -184,13 +184,13 @@ func (c *Client) refused(method string, resp *http.Response) error {
 	}
 	why := ""
 	if method != http.MethodHead {
-		why = words(resp.Body)
+		why = Words(resp.Body)
 	}
 	return fault.New(kind, "registry %q answered %d%s", c.base.Host, resp.StatusCode, why)
 }
 
-// words is the beginning of an error's body as one harmless line.
-func words(body io.Reader) string {
+// Words is the beginning of an error's body as one harmless line, after a colon.
+func Words(body io.Reader) string {
 	b, err := io.ReadAll(io.LimitReader(body, 300))
 	if err != nil || len(b) == 0 {
 		return ""

@@ -19,6 +19,7 @@ import (
 	"noxmesh/image"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/oci"
 )
 
 // Config is how registries are reached.
@@ -183,7 +184,7 @@ func (c *Client) refused(a ask, resp *http.Response) error {
 	const answered = "registry %q answered %d%s"
 	words := ""
 	if a.method != http.MethodHead {
-		words = wordsOf(resp.Body)
+		words = oci.Words(resp.Body)
 	}
 	switch code := resp.StatusCode; {
 	case code == http.StatusNotFound:
@@ -211,21 +212,6 @@ func retryAfter(text string, now time.Time) time.Duration {
 		wait = at.Sub(now)
 	}
 	return min(max(wait, time.Second), longestHold)
-}
-
-// wordsOf is the beginning of an error's body as one harmless line.
-func wordsOf(body io.Reader) string {
-	b, err := io.ReadAll(io.LimitReader(body, 300))
-	if err != nil || len(b) == 0 {
-		return ""
-	}
-	line := strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return ' '
-		}
-		return r
-	}, string(b))
-	return ": " + strings.Join(strings.Fields(line), " ")
 }
 
 func (c *Client) token(key string) string {
