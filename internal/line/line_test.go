@@ -21,8 +21,9 @@ func each(t *testing.T, opt options, test func(t *testing.T, m *mesh)) {
 		name := map[bool]string{false: "sqlite", true: "postgres"}[postgres]
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			opt.postgres = postgres
-			test(t, start(t, opt))
+			own := opt // the two run side by side
+			own.postgres = postgres
+			test(t, start(t, own))
 		})
 	}
 }
