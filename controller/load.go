@@ -1,7 +1,10 @@
 package controller
 
 import (
+	"errors"
 	"maps"
+
+	"golang.org/x/sync/errgroup"
 
 	"noxmesh/delivery"
 	"noxmesh/delivery/imports"
@@ -46,14 +49,10 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
-	codes, err := deliverystore.Codes(tx)
-	if err != nil {
+	code := make(map[string]imports.Reading, len(modules))
+	v.code.Expect(len(modules))
+	if err := v.hearCodes(tx, func(c deliverystore.Coded) { code[c.Name] = c.Code }); err != nil {
 		return err
-	}
-	v.code.Set(v.places.codesOf(codes)...) // all at once
-	code := make(map[string]imports.Reading, len(codes))
-	for _, c := range codes {
-		code[c.Name] = c.Code
 	}
 	sources, err := deliverystore.Sources(tx)
 	if err != nil {
@@ -92,6 +91,26 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 		is.writes = append(is.writes, asWrite(w))
 	}
 	return nil
+}
+
+// hearCodes puts what the code of each module says into the graph, on one core
+// while another still reads the record.
+func (v *view) hearCodes(tx *db.Tx, also func(deliverystore.Coded)) error {
+	read := make(chan []deliverystore.Coded, 16)
+	var heard errgroup.Group
+	heard.Go(func() error {
+		for some := range read {
+			v.code.Set(v.places.codesOf(some)...)
+			v.code.Hear()
+			for _, c := range some {
+				also(c)
+			}
+		}
+		return nil
+	})
+	err := deliverystore.Codes(tx, func(some []deliverystore.Coded) { read <- some })
+	close(read)
+	return errors.Join(err, heard.Wait())
 }
 
 func (v *view) loadInventory(tx *db.Tx) error {

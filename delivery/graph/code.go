@@ -49,6 +49,9 @@ type Builds struct {
 	ids       map[string]int32 // by module, those that were removed too
 	rank      []int32          // by id: its place in the order of the modules' names
 	moved     []int32          // the modules of which the edges are to be found
+	heard     int              // of the first of these the names have been heard
+	anew      bool             // of names that were heard some belong to others than before
+	room      *rooms           // while modules have moved
 	left      int              // how often a name was owned or asked for by a module that has become another
 }
 
@@ -56,6 +59,7 @@ type Builds struct {
 type coded struct {
 	known   bool
 	moved   bool // it is among those
+	heard   bool // and what it says has been heard since
 	torn    bool // somebody else and yet another own what it asks for
 	code    Code
 	owns    []int32 // the names that it owns, its place among them
@@ -92,11 +96,18 @@ func NewBuilds(languages []imports.Language) *Builds {
 	return &Builds{languages: languages, names: newNames(languages), ids: map[string]int32{}}
 }
 
+// Expect makes room for so many modules in a graph that has none.
+func (b *Builds) Expect(modules int) {
+	if len(b.coded) == 0 && modules > cap(b.coded) {
+		b.coded, b.moved, b.ids = make([]coded, 0, modules), make([]int32, 0, modules), make(map[string]int32, modules)
+		b.names.expect(modules)
+	}
+}
+
 // Set puts modules into the graph, or what they have become.
 func (b *Builds) Set(all ...Code) {
 	if len(b.coded) == 0 {
-		b.coded, b.moved, b.ids = make([]coded, 0, len(all)), make([]int32, 0, len(all)), make(map[string]int32, len(all))
-		b.names.expect(len(all))
+		b.Expect(len(all))
 	}
 	for _, c := range all {
 		id, there := b.ids[c.Module]
@@ -119,7 +130,9 @@ func (b *Builds) Remove(module string) {
 }
 
 func (b *Builds) move(id int32) {
-	if is := &b.coded[id]; !is.moved {
+	is := &b.coded[id]
+	is.heard = false
+	if !is.moved {
 		is.moved = true
 		b.moved = append(b.moved, id)
 	}
@@ -141,6 +154,15 @@ func ownsOf(c Code) (all []owned) {
 	return all
 }
 
+// Hear gives the names that have come with Set their numbers, which is half of
+// what Settle does: so a graph is put together while the record is still read.
+func (b *Builds) Hear() {
+	for _, id := range b.moved[b.heard:] {
+		b.read(id)
+	}
+	b.heard = len(b.moved)
+}
+
 // Settle finds the edges of what has moved, and reports whether names belong to
 // others than before. Every question settles the graph; one that is settled can
 // be asked side by side.
@@ -151,22 +173,21 @@ func (b *Builds) Settle() (anew bool) {
 	if b.left > len(b.names.all) {
 		b.forget()
 	}
-	room := rooms{heard: heard{name: make([]byte, 0, 512)}}
-	if len(b.moved) > few {
-		room.many = true
-	}
 	for _, id := range b.moved {
-		anew = b.read(id, &room) || anew
+		if !b.coded[id].heard {
+			b.read(id)
+		}
 	}
+	anew, b.room.many = b.anew, len(b.moved) > few
 	if anew {
 		b.order()
 		b.moveAsking(b.names.askAgain())
 	}
-	b.resolve(&room)
+	b.resolve()
 	for _, id := range b.moved {
 		b.coded[id].moved = false
 	}
-	b.moved = b.moved[:0]
+	b.moved, b.heard, b.anew, b.room = b.moved[:0], 0, false, nil
 	return anew
 }
 
@@ -179,10 +200,13 @@ func (b *Builds) forget() {
 	}
 }
 
-// read gives what a module's code says its numbers, and reports whether it owns
-// something else than before.
-func (b *Builds) read(id int32, room *rooms) (another bool) {
-	is := &b.coded[id]
+// read gives what a module's code says its numbers.
+func (b *Builds) read(id int32) {
+	if b.room == nil {
+		b.room = &rooms{heard: heard{name: make([]byte, 0, 512)}}
+	}
+	is, room := &b.coded[id], b.room
+	is.heard = true
 	b.hear(is, &room.heard)
 	b.names.number(&room.heard)
 	owns, asks := room.owns.empty(), room.asks.empty()
@@ -201,13 +225,13 @@ func (b *Builds) read(id int32, room *rooms) (another bool) {
 		is.asks = room.asks.keep(asks)
 	}
 	if slices.Equal(owns, is.owns) {
-		return false
+		return
 	}
 	b.left += len(is.owns)
 	b.names.disown(is.owns, id)
 	is.owns = room.owns.keep(owns)
 	b.names.own(is.owns, id)
-	return true
+	b.anew = true
 }
 
 // hear puts down every name that a module's code says.

@@ -223,7 +223,12 @@ func TestManyAtOnce(t *testing.T) {
 				}
 				is[name] = all[len(all)-1]
 			}
-			many.Set(all...)
+			for part := range slices.Chunk(all, 1+r.IntN(most)) {
+				many.Set(part...)
+				if r.IntN(2) == 0 {
+					many.Hear()
+				}
+			}
 			gone := fmt.Sprintf("m%d", r.IntN(most))
 			many.Remove(gone)
 			for _, c := range all {

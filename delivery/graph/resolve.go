@@ -56,7 +56,8 @@ func (r *room[T]) keep(found []T) []T {
 }
 
 // resolve finds what those that have moved ask for, and who asks for them.
-func (b *Builds) resolve(room *rooms) {
+func (b *Builds) resolve() {
+	room := b.room
 	for _, id := range b.moved {
 		in := b.needsOf(id, room)
 		if is := &b.coded[id]; !slices.EqualFunc(is.in, in, needs.equal) {
