@@ -33,7 +33,7 @@ func Table() []Row {
 		Version().Row, Status().Row, Plans().Row, Push().Row,
 		ModuleAdd().Row, Modules().Row, ModuleShow().Row, ModuleRemove().Row, ModuleLook().Row, ModuleHook().Row, ModulePolicy().Row, Declare().Row,
 		NodeAdd().Row, Nodes().Row, NodeShow().Row, NodeRemove().Row, Assign().Row, Unassign().Row,
-		Builds().Row, Log().Row, BuildCancel().Row, Collect().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
+		Builds().Row, BuildShow().Row, Log().Row, BuildCancel().Row, Collect().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
 		BuilderAdd().Row, Builders().Row, BuilderRemove().Row,
 		LoginAdd().Row, Join().Row, Hook().Row,
 	}
@@ -134,6 +134,11 @@ func Unassign() Call[UnassignIn, AssignOut] {
 // Builds lists past builds.
 func Builds() Call[BuildsIn, BuildsOut] {
 	return call[BuildsIn, BuildsOut]("builds", http.MethodGet, "/v1/builds", identity.Viewer, "Past builds, newest first.")
+}
+
+// BuildShow shows one build.
+func BuildShow() Call[BuildIn, BuildShowOut] {
+	return call[BuildIn, BuildShowOut]("build", http.MethodGet, "/v1/builds/{build}", identity.Viewer, "One build: what was asked for, what became of it, and the end of its log.")
 }
 
 // Log asks for a build's log from an offset.

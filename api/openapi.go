@@ -72,9 +72,12 @@ func parameters(in reflect.Type) []any {
 	for i := range in.NumField() {
 		for _, place := range []string{"path", "query"} {
 			if name, ok := in.Field(i).Tag.Lookup(place); ok {
-				kind := "string"
-				if in.Field(i).Type.Kind() != reflect.String {
-					kind = "integer"
+				kind := "integer"
+				switch in.Field(i).Type.Kind() { //nolint:exhaustive // what a query can say
+				case reflect.String:
+					kind = "string"
+				case reflect.Bool:
+					kind = "boolean"
 				}
 				out = append(out, map[string]any{"name": name, "in": place, "required": place == "path", "schema": map[string]any{"type": kind}})
 			}

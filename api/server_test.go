@@ -68,6 +68,7 @@ func answerAll(s *Server, reached *atomic.Int64) {
 	handleZero(s, Assign(), reached)
 	handleZero(s, Unassign(), reached)
 	handleZero(s, Builds(), reached)
+	handleZero(s, BuildShow(), reached)
 	handleZero(s, Log(), reached)
 	handleZero(s, BuildCancel(), reached)
 	handleZero(s, Collect(), reached)
@@ -120,7 +121,7 @@ func TestRolesOfEveryRow(t *testing.T) {
 	// What a viewer may, as a list: a row that is added is denied here until somebody has decided.
 	asks := map[string]bool{
 		"version": true, "status": true, "plan": true, "modules": true, "module": true, "nodes": true, "node": true,
-		"builds": true, "log": true, "builders": true, "graph": true, "why": true, "change": true, "stale": true, "owners": true,
+		"builds": true, "build": true, "log": true, "builders": true, "graph": true, "why": true, "change": true, "stale": true, "owners": true,
 	}
 	open := map[string]bool{"join": true, "hook": true}
 	for _, row := range Table() {

@@ -226,67 +226,6 @@ type AssignOut struct {
 	LeftOut    []plan.Reason `json:"left_out"`   // what cannot be brought there yet, and why
 }
 
-// BuildsIn narrows the list.
-type BuildsIn struct {
-	Module string `json:"-" query:"module"`
-	Limit  int    `json:"-" query:"limit"`
-}
-
-// BuildsOut is past builds, newest first.
-type BuildsOut struct {
-	Builds []BuildOut `json:"builds"`
-}
-
-// BuildOut is one request of the builders and what became of it.
-type BuildOut struct {
-	Request     string    `json:"request"`
-	Module      string    `json:"module"`
-	Commit      string    `json:"commit"`
-	State       string    `json:"state"` // open, leased, withdrawn, built, failed, environment
-	Step        string    `json:"step,omitempty"`
-	Why         string    `json:"why,omitempty"`
-	Verdict     string    `json:"verdict,omitempty"`
-	Build       string    `json:"build,omitempty"`
-	Content     string    `json:"content,omitempty"`
-	Builder     string    `json:"builder,omitempty"`
-	Asked       time.Time `json:"asked"`
-	Began       time.Time `json:"began,omitzero"`
-	Ended       time.Time `json:"ended,omitzero"`
-	LogSize     int64     `json:"log_size,omitempty"`
-	Environment string    `json:"environment,omitempty"` // the image that commands run in
-	Own         bool      `json:"own,omitempty"`         // they run in the builder's own root file system, which is not reproducible in general
-	Network     bool      `json:"network,omitempty"`     // they could reach other machines, and what was made is not reproducible in general
-	Moved       string    `json:"moved,omitempty"`       // why the newest build of its module is stale, where the image is
-	Collected   time.Time `json:"collected,omitzero"`    // when the build's bytes were taken away from the registry, since nothing named it
-	Finding     string    `json:"finding,omitempty"`
-}
-
-// BuildIn names a build by its request, its digest, or the beginning of either.
-type BuildIn struct {
-	Build string `json:"-" path:"build"`
-}
-
-// CancelOut is a build that was cancelled.
-type CancelOut struct {
-	Request string `json:"request"`
-	Module  string `json:"module"`
-	Builder string `json:"builder,omitempty"` // that was making it
-}
-
-// LogIn names a build by its request, its digest, or the beginning of either.
-type LogIn struct {
-	Build  string `json:"-" path:"build"`
-	Offset int64  `json:"-" query:"offset"`
-}
-
-// LogOut is a piece of a log.
-type LogOut struct {
-	Request  string `json:"request"`
-	Offset   int64  `json:"offset"` // of Text
-	Text     string `json:"text"`
-	Complete bool   `json:"complete"` // nothing will follow
-}
-
 // BuilderIn names a builder.
 type BuilderIn struct {
 	Builder string `json:"-" path:"builder"`

@@ -67,6 +67,8 @@ func target(row Row, in any) (string, error) {
 		field, text := v.Type().Field(i), ""
 		if v.Field(i).CanInt() {
 			text = strconv.FormatInt(v.Field(i).Int(), 10)
+		} else if v.Field(i).Kind() == reflect.Bool {
+			text = strconv.FormatBool(v.Field(i).Bool())
 		} else if v.Field(i).Kind() == reflect.String {
 			text = v.Field(i).String()
 		}
@@ -84,6 +86,27 @@ func target(row Row, in any) (string, error) {
 		path += "?" + query.Encode()
 	}
 	return path, nil
+}
+
+// set gives a field what stands in the query under its name.
+func set(field reflect.Value, name, text string) error {
+	switch field.Kind() { //nolint:exhaustive // what a query can say
+	case reflect.String:
+		field.SetString(text)
+	case reflect.Bool:
+		yes, err := strconv.ParseBool(text)
+		if err != nil {
+			return fault.New(fault.Invalid, "%s is %q, want true or false", name, document.Short(text))
+		}
+		field.SetBool(yes)
+	default:
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fault.New(fault.Invalid, "%s is %q, want a whole number", name, document.Short(text))
+		}
+		field.SetInt(n)
+	}
+	return nil
 }
 
 // fill sets the tagged fields of in from a request's path and query, and
@@ -105,15 +128,9 @@ func fill(r *http.Request, in any) error {
 		if text == "" {
 			continue
 		}
-		if v.Field(i).Kind() == reflect.String {
-			v.Field(i).SetString(text)
-			continue
+		if err := set(v.Field(i), name, text); err != nil {
+			return err
 		}
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return fault.New(fault.Invalid, "%s is %q, want a whole number", name, document.Short(text))
-		}
-		v.Field(i).SetInt(n)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
 		if !known[name] {

@@ -54,6 +54,13 @@ func TestABuildIsMadePublishedAndAnswered(t *testing.T) {
 			t.Errorf("the log has no %q:\n%s", want, log)
 		}
 	}
+	var steps []string
+	for _, s := range a.Steps {
+		steps = append(steps, s.Step)
+	}
+	if got := strings.Join(steps, " "); got != "clone build pack test publish" {
+		t.Errorf("the answer has the times of %q", got)
+	}
 	checkPublished(t, rig.registry, a)
 	id, err := a.Manifest.BuildDigest()
 	if err != nil || id != a.Build {

@@ -82,10 +82,10 @@ func (c *caller) grant(answer link.WorkAnswer) (*grant, error) {
 	return &grant{request, time.Duration(answer.Lease) * time.Second}, nil
 }
 
-// working extends the lease and carries a part of the log.
-func (c *caller) working(ctx context.Context, request string, offset int64, log string) (link.Receipt, error) {
-	w := link.Working{Format: link.Format, Mesh: c.me.Mesh, Builder: c.me.Builder, Request: request, Offset: offset, Log: log}
-	return c.receipt(ctx, request, question{link.VerbWorking, link.TypeWorking, w, link.TypeReceipt, receiptWait})
+// working extends the lease, and carries a part of the log and where the build is.
+func (c *caller) working(ctx context.Context, w link.Working) (link.Receipt, error) {
+	w.Format, w.Mesh, w.Builder = link.Format, c.me.Mesh, c.me.Builder
+	return c.receipt(ctx, w.Request, question{link.VerbWorking, link.TypeWorking, w, link.TypeReceipt, receiptWait})
 }
 
 // answer sends an answer that is kept. The receipt means that it is committed,

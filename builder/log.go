@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"noxmesh/delivery/build"
 )
 
 // The log's bounds. Head and tail together are the most that is kept of a log;
@@ -28,6 +31,10 @@ type logbook struct {
 	tail    []byte     // the end of what did not fit
 	cut     int64      // bytes between the two
 	closed  bool
+
+	steps []build.Took // that have ended
+	step  string       // that is being made
+	began time.Time    // since when
 }
 
 // Write takes output as it comes.
@@ -72,15 +79,47 @@ func (l *logbook) add(p []byte) {
 
 // Step writes a step's heading.
 func (l *logbook) Step(name, what string) {
+	l.begin(name)
 	if what != "" {
 		what = ": " + what
 	}
 	l.line("== " + name + what)
 }
 
-// Done writes how long a step took.
-func (l *logbook) Done(name string, took time.Duration) {
-	l.line(fmt.Sprintf("== %s took %s", name, shortly(took)))
+// Done ends a step and writes how long it took.
+func (l *logbook) Done(name string) {
+	l.line(fmt.Sprintf("== %s took %s", name, shortly(l.begin(""))))
+}
+
+// begin ends the step that is being made, and is how long that one took. No
+// name begins none.
+func (l *logbook) begin(name string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	took := now.Sub(l.began)
+	if l.step != "" {
+		l.steps = append(l.steps, build.Took{Step: l.step, Took: took.Milliseconds()})
+	}
+	l.step, l.began = name, now
+	return took
+}
+
+// Steps is how long each step took, in their order; the last may have failed.
+func (l *logbook) Steps() []build.Took {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.steps)
+}
+
+// Now is the step that is being made, and for how long it has been.
+func (l *logbook) Now() (step string, elapsed time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.step == "" {
+		return "", 0
+	}
+	return l.step, time.Since(l.began)
 }
 
 // Command echoes what is about to be run, as it could be typed.
@@ -112,6 +151,7 @@ func (l *logbook) finishLine() {
 
 // Close makes the whole log final.
 func (l *logbook) Close() {
+	l.begin("")
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

@@ -91,9 +91,22 @@ func TestLogbookSaysWhatWasRun(t *testing.T) {
 	if _, err := log.Write([]byte("no line end")); err != nil {
 		t.Fatal(err)
 	}
-	log.Done("build", 1234*time.Millisecond)
+	if step, _ := log.Now(); step != "build" {
+		t.Errorf("it is at %q", step)
+	}
+	log.began = time.Now().Add(-1234 * time.Millisecond)
+	log.Done("build")
+	log.Step("test", "")
+	log.began = time.Now().Add(-90 * time.Second)
 	log.Close()
-	want := "== build\n$ sh -c 'echo '\\''a b'\\'' $X' ''\nno line end\n== build took 1.2s\n"
+	want := "== build\n$ sh -c 'echo '\\''a b'\\'' $X' ''\nno line end\n== build took 1.2s\n== test\n"
+	if step, elapsed := log.Now(); step != "" || elapsed != 0 {
+		t.Errorf("after its end it is at %q for %s", step, elapsed)
+	}
+	steps := log.Steps()
+	if len(steps) != 2 || steps[0].Step != "build" || steps[0].Took/1000 != 1 || steps[1].Step != "test" || steps[1].Took/1000 != 90 {
+		t.Errorf("the steps took %v", steps)
+	}
 	if got := string(log.Text()); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -142,11 +142,10 @@ func (o *order) steps(ctx context.Context) (*made, error) {
 		}
 		o.step = s.step
 		o.log.Step(s.name, s.what)
-		began := time.Now()
 		if err := s.do(ctx, result); err != nil {
 			return nil, err
 		}
-		o.log.Done(s.name, time.Since(began))
+		o.log.Done(s.name)
 	}
 	return result, nil
 }

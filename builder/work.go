@@ -132,7 +132,7 @@ func (b *builder) take(ctx context.Context, g grant) (made bool, err error) {
 	}
 	answer := b.describe(g.request, result, end)
 	answer.Began, answer.Ended = began.UnixMilli(), began.Add(time.Since(began)).UnixMilli()
-	answer.Log, answer.LogSize = document.Sum(log.Text()), int64(len(log.Text()))
+	answer.Log, answer.LogSize, answer.Steps = document.Sum(log.Text()), int64(len(log.Text())), log.Steps()
 	answer = sayable(answer)
 	b.log.Info("built", "module", g.request.Module, "request", id, "outcome", answer.Outcome, "step", answer.Step, "tests", answer.Tests, "took", shortly(time.Since(began)))
 	envelope, err := link.Seal(b.caller.me.key, link.TypeBuildAnswer, answer)
@@ -231,7 +231,8 @@ func (b *builder) accompany(ctx context.Context, g grant, log *logbook, end cont
 		}
 		id := g.request.ID
 		part := log.From(b.sent[id], logPart)
-		receipt, err := b.caller.working(ctx, id, b.sent[id], part)
+		step, elapsed := log.Now()
+		receipt, err := b.caller.working(ctx, link.Working{Request: id, Offset: b.sent[id], Log: part, Step: step, Elapsed: elapsed.Milliseconds()})
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -294,7 +295,7 @@ func (b *builder) bringLog(ctx context.Context, k kept) {
 		if part == "" {
 			return
 		}
-		receipt, err := b.caller.working(ctx, k.request, b.sent[k.request], part)
+		receipt, err := b.caller.working(ctx, link.Working{Request: k.request, Offset: b.sent[k.request], Log: part})
 		if err != nil || receipt.Stop != "" {
 			b.log.Warn("the rest of a log stays here", "request", k.request, "stop", receipt.Stop, "why", err)
 			return
@@ -325,7 +326,7 @@ func sayable(a build.Answer) build.Answer {
 		return a
 	}
 	b := build.Answer{
-		Format: a.Format, Mesh: a.Mesh, Request: a.Request, Builder: a.Builder, Log: a.Log, LogSize: a.LogSize, Began: a.Began, Ended: a.Ended,
+		Format: a.Format, Mesh: a.Mesh, Request: a.Request, Builder: a.Builder, Steps: a.Steps, Log: a.Log, LogSize: a.LogSize, Began: a.Began, Ended: a.Ended,
 		Outcome: build.OutcomeFailed, Step: build.StepPublish, Why: bounded("say what was built: " + said(err)),
 	}
 	if surroundings(err) {

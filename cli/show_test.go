@@ -129,7 +129,14 @@ func TestWhatAPersonSees(t *testing.T) {
 				{Request: "5b1e09c2aa315b1e09c2aa31", Module: "site", Commit: strings.Repeat("d", 40), State: "built", Verdict: "fit (no tests)", Asked: ago(time.Minute), Began: ago(50 * time.Second), Ended: ago(47 * time.Second)},
 				{Request: "6b1e09c2aa315b1e09c2aa31", Module: "board-with-a-name-that-goes-on", Commit: strings.Repeat("e", 40), State: "failed", Step: "build", Why: "make: *** [Makefile:3: site] Error 1, and the words go on\nfor another line", Asked: ago(time.Hour)},
 				{Request: "7", Module: "dots", State: "open", Asked: ago(0)},
-			}}, noon)
+			}}, "", noon)
+		},
+		"build": func(s *shell) {
+			s.showBuild(wholeBuild(), noon)
+			s.showBuild(api.BuildShowOut{BuildOut: api.BuildOut{
+				Request: "7b1e09c2aa315b1e09c2aa315b1e09c2", Module: "dots", Commit: strings.Repeat("e", 40), Platform: "linux/arm64", State: "leased",
+				BuilderName: "forge", Asked: ago(time.Minute), Began: ago(50 * time.Second), Doing: &api.Doing{Step: "build", Since: ago(40 * time.Second)}, Own: true,
+			}, Repository: "https://git.example.org/dots", Tree: strings.Repeat("7", 40), Attempt: 3, Lost: 2}, noon)
 		},
 		"module": func(s *shell) {
 			s.showModule(api.ModuleShowOut{
@@ -320,3 +327,20 @@ func TestAResultThatCannotBeWritten(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// wholeBuild is a build of which everything is known.
+func wholeBuild() api.BuildShowOut {
+	digest := func(c string) string { return "sha256:" + strings.Repeat(c, 64) }
+	return api.BuildShowOut{
+		BuildOut: api.BuildOut{
+			Request: "5b1e09c2aa315b1e09c2aa315b1e09c2", Module: "site", Commit: strings.Repeat("d", 40), Platform: "linux/amd64", State: "built",
+			Verdict: "unfit", Build: digest("b"), Content: digest("c"), Builder: "n1", BuilderName: "forge", Asked: ago(time.Minute), Began: ago(50 * time.Second),
+			Ended: ago(time.Second), Environment: digest("e"), Network: true, Finding: "not reproducible\nat all\x1b[2J",
+			Steps:     []api.StepOut{{Step: "clone", Took: 120}, {Step: "build", Took: 2_540}, {Step: "test", Took: 75_000}},
+			Artifacts: []api.ArtifactOut{{Name: "www", Type: "archive", Digest: digest("a"), Size: 5 << 20}, {Name: "unit", Type: "file", Digest: digest("f")}},
+		},
+		Repository: "https://git.example.org/web/site.git", Ref: "refs/heads/live", Folder: "site", Tree: strings.Repeat("7", 40), Attempt: 1,
+		Image: "docker.io/library/golang", Tests: "failed", Closure: []api.InputOut{{Module: "lib", Artifact: "go", Digest: digest("1")}},
+		Last: "== test\n$ make check\n\x1b[31mFAIL\n== publish took 12ms", LogHeld: 4321,
+	}
+}

@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"noxmesh/api"
 	"noxmesh/delivery"
@@ -16,9 +17,12 @@ import (
 
 func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsIn) (api.BuildsOut, error) {
 	out := api.BuildsOut{Builds: []api.BuildOut{}}
-	limit := in.Limit
-	if limit <= 0 || limit > 1000 {
-		limit = 50
+	l := deliverystore.Listing{Module: in.Module, Failed: in.Failed, Limit: in.Limit + 1}
+	if in.Limit <= 0 || in.Limit > 1000 {
+		l.Limit = 51
+	}
+	if in.Since > 0 {
+		l.Since = time.UnixMilli(in.Since)
 	}
 	err := c.db.Read(ctx, func(tx *db.Tx) error {
 		if in.Module != "" {
@@ -26,15 +30,22 @@ func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsI
 				return err
 			}
 		}
-		rows, err := deliverystore.Builds(tx, in.Module, limit)
+		if in.Before != "" {
+			var err error
+			if l.Before, err = deliverystore.FindRequest(tx, in.Before); err != nil {
+				return err
+			}
+		}
+		rows, err := deliverystore.Builds(tx, l)
 		if err != nil {
 			return err
 		}
+		if out.More = len(rows) == l.Limit; out.More {
+			rows = rows[:len(rows)-1]
+		}
 		names, err := identitystore.BuilderNames(tx)
 		for _, a := range rows {
-			one, f := buildOut(a), delivery.Facts{Names: names}
-			one.Why, one.Finding = delivery.Named(f, one.Why), delivery.Named(f, one.Finding)
-			out.Builds = append(out.Builds, one)
+			out.Builds = append(out.Builds, buildOut(a, names))
 		}
 		return err
 	})
@@ -68,14 +79,25 @@ func (v *view) movedSince(b api.BuildOut) string {
 	return ""
 }
 
-func buildOut(a deliverystore.Attempt) api.BuildOut {
+// buildOut is one line of the record of builds, with the names of its builders.
+func buildOut(a deliverystore.Attempt, names map[string]string) api.BuildOut {
+	f := delivery.Facts{Names: names}
 	out := api.BuildOut{
-		Request: a.Request, Module: a.Module, Commit: a.Commit, State: a.State, Step: string(a.Step), Why: a.Why,
+		Request: a.Request, Module: a.Module, Commit: a.Commit, Platform: a.Platform, State: a.State, Step: string(a.Step), Why: delivery.Named(f, a.Why),
 		Build: string(a.Build), Content: string(a.Content), Builder: a.Builder, Asked: a.Asked, Began: a.Began, Ended: a.Ended,
-		LogSize: a.LogSize, Finding: a.Finding, Environment: string(a.Environment), Own: a.Commands && a.Environment == "", Network: a.Network, Collected: a.Collected,
+		BuilderName: names[a.Builder], LogSize: a.LogSize, Finding: delivery.Named(f, a.Finding), Environment: string(a.Environment), Own: a.Commands && a.Environment == "", Network: a.Network, Collected: a.Collected,
 	}
 	if a.Build != "" {
 		out.Verdict = a.Verdict.String()
+	}
+	if a.Doing != "" {
+		out.Doing = &api.Doing{Step: a.Doing, Since: a.DoingSince}
+	}
+	for _, s := range a.Steps {
+		out.Steps = append(out.Steps, api.StepOut{Step: s.Step, Took: s.Took})
+	}
+	for _, x := range a.Artifacts {
+		out.Artifacts = append(out.Artifacts, api.ArtifactOut{Name: x.Name, Type: x.Type, Digest: string(x.Digest), Size: x.Size})
 	}
 	return out
 }

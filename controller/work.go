@@ -165,6 +165,9 @@ func (c *Controller) working(ctx context.Context, m bus.Message) ([]byte, error)
 	if err != nil {
 		return nil, c.refuse(m, err)
 	}
+	if w.Step != "" && !build.ValidStep(w.Step) {
+		return nil, c.refuse(m, fault.New(fault.Invalid, "working at %q, which is not the name of a step", w.Step))
+	}
 	if w.Builder != b.ID || w.Mesh != c.mesh {
 		return nil, c.refuse(m, fault.New(fault.Denied, "working said by builder %q of mesh %q", w.Builder, w.Mesh))
 	}
@@ -175,6 +178,12 @@ func (c *Controller) working(ctx context.Context, m bus.Message) ([]byte, error)
 		at = now
 		if stop, err = deliverystore.Extend(tx, w.Request, b.ID, now, c.cfg.Lease); err != nil || stop != "" {
 			return err
+		}
+		if w.Step != "" {
+			since := now.Add(-time.Duration(w.Elapsed) * time.Millisecond)
+			if err := deliverystore.Doing(tx, w.Request, w.Step, since); err != nil {
+				return err
+			}
 		}
 		return deliverystore.AppendLog(tx, w.Request, w.Offset, w.Log)
 	})

@@ -18,6 +18,7 @@ const (
 	partLimit    = 2 << 20   // a message with one: each byte may be written as six
 	textLimit    = 4 << 10
 	wordLimit    = 255
+	stepLimit    = 32
 	speaksLimit  = 32
 )
 
@@ -170,6 +171,8 @@ func checkWorking(v Working, r *document.Reading) {
 	}
 	c.least("offset", v.Offset, 0)
 	c.text("log", v.Log, logLimit)
+	c.text("step", v.Step, stepLimit)
+	c.least("elapsed", v.Elapsed, 0)
 }
 
 func (c checker) id(path, id string) {

@@ -56,8 +56,9 @@ func kinds() map[string]kind {
 		"work-answer": of(link.WorkAnswer{
 			Format: 1, Mesh: "mesh0001", Builder: "builder1", Counter: 1, At: 1000, Request: sealed(link.TypeBuildRequest), Lease: 60, Keys: sealed(link.TypeKeys),
 		}, link.DecodeWorkAnswer),
-		"working": of(link.Working{Format: 1, Mesh: "mesh0001", Builder: "builder1", Request: "r", Offset: 10, Log: "+ make\n"}, link.DecodeWorking),
-		"keys":    of(link.Keys{Format: 1, Mesh: "mesh0001", Version: 1, Declare: []link.PublicKey{key.Public()}}, link.DecodeKeys),
+		"working":    of(link.Working{Format: 1, Mesh: "mesh0001", Builder: "builder1", Request: "r", Offset: 10, Log: "+ make\n"}, link.DecodeWorking),
+		"working-at": of(link.Working{Format: 1, Mesh: "mesh0001", Builder: "builder1", Request: "r", Offset: 10, Step: "test", Elapsed: 1500}, link.DecodeWorking),
+		"keys":       of(link.Keys{Format: 1, Mesh: "mesh0001", Version: 1, Declare: []link.PublicKey{key.Public()}}, link.DecodeKeys),
 	}
 }
 

@@ -105,7 +105,7 @@ type WorkAnswer struct {
 	Keys    *Envelope `json:"keys,omitempty"`
 }
 
-// Working extends a lease and carries the log so far.
+// Working extends a lease, and carries the log so far and where the build is.
 type Working struct {
 	Format  int    `json:"format"`
 	Mesh    string `json:"mesh"`
@@ -113,6 +113,8 @@ type Working struct {
 	Request string `json:"request"`
 	Offset  int64  `json:"offset"` // of Log in the whole log
 	Log     string `json:"log,omitempty"`
+	Step    string `json:"step,omitempty"`    // that is being made; empty where it is not said
+	Elapsed int64  `json:"elapsed,omitempty"` // milliseconds since it began
 }
 
 // Keys is the key document: which keys may declare. Signed by the root.

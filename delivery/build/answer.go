@@ -27,6 +27,7 @@ func checkAnswer(v Answer, r *document.Reading) {
 	if len(v.Why) > whyLimit || !utf8.ValidString(v.Why) {
 		c.Fault("why", "want at most "+strconv.Itoa(whyLimit)+" bytes of UTF-8", "%d bytes", len(v.Why))
 	}
+	c.steps(v.Steps)
 	c.belong(v)
 	switch v.Outcome {
 	case OutcomeBuilt:

@@ -121,6 +121,7 @@ type Answer struct {
 	Published document.Digest `json:"published,omitempty"` // built: the OCI manifest's
 	Where     *Where          `json:"where,omitempty"`     // built: how the bytes travel
 	Tests     Tests           `json:"tests,omitempty"`     // built
+	Steps     []Took          `json:"steps,omitempty"`     // in their order; of one that failed, the last is where; a builder of an earlier version says none
 	Log       document.Digest `json:"log"`
 	LogSize   int64           `json:"log_size"`
 	Began     int64           `json:"began"`

@@ -147,10 +147,17 @@ func saveLater(tx *db.Tx, first firstAnswer, row AnswerRow) (Saved, error) {
 
 func insertAnswer(tx *db.Tx, r RequestRow, row AnswerRow) error {
 	a := row.Answer
-	_, err := tx.Exec(`INSERT INTO answer (request, module, builder, outcome, step, why, build, tests, verdict, log_size, began, ended, at, finding, envelope)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', $14)`,
+	steps := "" // not said
+	if len(a.Steps) > 0 {
+		var err error
+		if steps, err = db.JSON(a.Steps); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(`INSERT INTO answer (request, module, builder, outcome, step, why, build, tests, verdict, log_size, began, ended, at, finding, envelope, steps)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', $14, $15)`,
 		r.ID, r.Module, a.Builder, string(a.Outcome), string(a.Step), a.Why, string(a.Build), string(a.Tests), row.Verdict.String(),
-		a.LogSize, a.Began, a.Ended, db.Millis(row.At), string(row.Envelope))
+		a.LogSize, a.Began, a.Ended, db.Millis(row.At), string(row.Envelope), steps)
 	return err
 }
 

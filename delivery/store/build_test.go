@@ -160,7 +160,7 @@ func TestTheRecordOfBuilds(t *testing.T) {
 			t.Error(diff)
 		}
 		dbtest.Read(t, d, func(tx *db.Tx) error {
-			all, err := deliverystore.Builds(tx, "", 4)
+			all, err := deliverystore.Builds(tx, deliverystore.Listing{Limit: 4})
 			if err != nil || len(all) != 4 || all[0].Module != "dns" {
 				t.Fatalf("%d lines of every module, %v", len(all), err)
 			}
@@ -201,7 +201,7 @@ func TestTheRecordOfBuilds(t *testing.T) {
 			}
 		}
 		_, err := find("c")
-		wantKind(t, err, fault.Invalid, "give more of it")
+		wantKind(t, err, fault.Invalid, "give more of it", "4 builds begin with", leased.ID[:12]+" (web at c1)", "(dns at c9)")
 		_, err = find("")
 		wantKind(t, err, fault.Invalid)
 		_, err = find("' OR 1=1 --")

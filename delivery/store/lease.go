@@ -48,7 +48,7 @@ func Lease(tx *db.Tx, l Leasing) (*RequestRow, error) {
 	if err := saveState(tx, r); err != nil {
 		return nil, err
 	}
-	if _, err := tx.Exec(`UPDATE request SET given_in = `+revision+` WHERE id = $1`, r.ID); err != nil {
+	if _, err := tx.Exec(`UPDATE request SET given_in = `+revision+`, step = '', step_at = 0 WHERE id = $1`, r.ID); err != nil {
 		return nil, err
 	}
 	// What another builder had said of it is not the beginning of this one's log.
@@ -132,6 +132,14 @@ func Extend(tx *db.Tx, id, builder string, now time.Time, lease time.Duration) (
 	}
 	r.State, r.HeardAt, r.LeaseUntil = Leased, now, earlier(now.Add(lease), r.Deadline)
 	return "", saveState(tx, r)
+}
+
+// Doing records which step of a request its builder is at, and since when. Only
+// a step that it was not at before is recorded.
+func Doing(tx *db.Tx, id, step string, since time.Time) error {
+	_, err := tx.Exec(`UPDATE request SET step = $1, step_at = $2 WHERE id = $3 AND step <> $1`, step, db.Millis(since), id)
+	tx.Changed("request", id)
+	return err
 }
 
 // MoveLeases keeps leases as long as they are when the clock that they were

@@ -165,7 +165,7 @@ func made(t *testing.T, d *db.DB, module, commit string, at time.Time) document.
 func attempts(t *testing.T, d *db.DB, module string) (out []string) {
 	t.Helper()
 	dbtest.Read(t, d, func(tx *db.Tx) error {
-		all, err := deliverystore.Builds(tx, module, 0)
+		all, err := deliverystore.Builds(tx, deliverystore.Listing{Module: module})
 		for _, a := range all {
 			out = append(out, fmt.Sprintf("%s %s %s", a.Module, a.Commit, a.State))
 		}

@@ -1,0 +1,117 @@
+package api
+
+import "time"
+
+// BuildsIn narrows the list.
+type BuildsIn struct {
+	Module string `json:"-" query:"module"`
+	Failed bool   `json:"-" query:"failed"` // only those that ended without a fit build
+	Since  int64  `json:"-" query:"since"`  // only those asked for then or later; Unix milliseconds
+	Before string `json:"-" query:"before"` // only those older than this build
+	Limit  int    `json:"-" query:"limit"`
+}
+
+// BuildsOut is past builds, newest first.
+type BuildsOut struct {
+	Builds []BuildOut `json:"builds"`
+	More   bool       `json:"more,omitempty"` // there are older ones: ask for those before the last
+}
+
+// BuildOut is one request of the builders and what became of it.
+type BuildOut struct {
+	Request     string        `json:"request"`
+	Module      string        `json:"module"`
+	Commit      string        `json:"commit"`
+	Platform    string        `json:"platform"`
+	State       string        `json:"state"` // open, leased, withdrawn, built, failed, environment
+	Step        string        `json:"step,omitempty"`
+	Why         string        `json:"why,omitempty"`
+	Verdict     string        `json:"verdict,omitempty"`
+	Build       string        `json:"build,omitempty"`
+	Content     string        `json:"content,omitempty"`
+	Builder     string        `json:"builder,omitempty"`      // its id
+	BuilderName string        `json:"builder_name,omitempty"` // what it is called
+	Asked       time.Time     `json:"asked"`
+	Began       time.Time     `json:"began,omitzero"`
+	Ended       time.Time     `json:"ended,omitzero"`
+	Doing       *Doing        `json:"doing,omitempty"` // of one that is being made
+	Steps       []StepOut     `json:"steps,omitempty"` // how long each took; the last of one that failed is where
+	Artifacts   []ArtifactOut `json:"artifacts,omitempty"`
+	LogSize     int64         `json:"log_size,omitempty"`
+	Environment string        `json:"environment,omitempty"` // the image that commands run in
+	Own         bool          `json:"own,omitempty"`         // they run in the builder's own root file system, which is not reproducible in general
+	Network     bool          `json:"network,omitempty"`     // they could reach other machines, and what was made is not reproducible in general
+	Moved       string        `json:"moved,omitempty"`       // why the newest build of its module is stale, where the image is
+	Collected   time.Time     `json:"collected,omitzero"`    // when the build's bytes were taken away from the registry, since nothing named it
+	Finding     string        `json:"finding,omitempty"`
+}
+
+// Doing is where a build is that is being made.
+type Doing struct {
+	Step  string    `json:"step"`
+	Since time.Time `json:"since"`
+}
+
+// StepOut is how long one step of a build took.
+type StepOut struct {
+	Step string `json:"step"`
+	Took int64  `json:"took"` // milliseconds
+}
+
+// ArtifactOut is one thing that a build has published.
+type ArtifactOut struct {
+	Name   string `json:"name,omitempty"` // of an archive or a file: the resources that it is for
+	Type   string `json:"type"`           // archive, file, image, library, package
+	Digest string `json:"digest"`
+	Size   int64  `json:"size"` // bytes that travel; 0 of images that share their layers
+}
+
+// BuildIn names a build by its request, its digest, or the beginning of either.
+type BuildIn struct {
+	Build string `json:"-" path:"build"`
+}
+
+// BuildShowOut is everything that the record says of one build.
+type BuildShowOut struct {
+	BuildOut
+	Repository string     `json:"repository"`
+	Ref        string     `json:"ref,omitempty"`
+	Folder     string     `json:"folder,omitempty"`
+	Tree       string     `json:"tree"`
+	Attempt    int64      `json:"attempt"`
+	Limit      int64      `json:"limit"`           // seconds that it may take
+	Image      string     `json:"image,omitempty"` // the name of the image that commands run in
+	Closure    []InputOut `json:"closure"`
+	Tests      string     `json:"tests,omitempty"`
+	Lost       int64      `json:"lost,omitempty"` // leases that ran out
+	Last       string     `json:"last,omitempty"` // the log's last lines
+	LogHeld    int64      `json:"log_held"`       // bytes of the log that the record has
+}
+
+// InputOut is one artifact of another module that a build was made against.
+type InputOut struct {
+	Module   string `json:"module"`
+	Artifact string `json:"artifact"`
+	Digest   string `json:"digest"`
+}
+
+// CancelOut is a build that was cancelled.
+type CancelOut struct {
+	Request string `json:"request"`
+	Module  string `json:"module"`
+	Builder string `json:"builder,omitempty"` // that was making it
+}
+
+// LogIn names a build by its request, its digest, or the beginning of either.
+type LogIn struct {
+	Build  string `json:"-" path:"build"`
+	Offset int64  `json:"-" query:"offset"`
+}
+
+// LogOut is a piece of a log.
+type LogOut struct {
+	Request  string `json:"request"`
+	Offset   int64  `json:"offset"` // of Text
+	Text     string `json:"text"`
+	Complete bool   `json:"complete"` // nothing will follow
+}

@@ -1,0 +1,81 @@
+package controller
+
+import (
+	"context"
+	"strings"
+	"unicode/utf8"
+
+	"noxmesh/api"
+	"noxmesh/delivery/build"
+	deliverystore "noxmesh/delivery/store"
+	identitystore "noxmesh/identity/store"
+	"noxmesh/internal/db"
+)
+
+// The end of a log that is shown with a build.
+const (
+	lastLines = 20
+	lastBytes = 4 << 10
+)
+
+func (c *Controller) answerBuild(ctx context.Context, _ api.Who, in api.BuildIn) (api.BuildShowOut, error) {
+	out := api.BuildShowOut{Closure: []api.InputOut{}}
+	err := c.db.Read(ctx, func(tx *db.Tx) error {
+		id, err := deliverystore.FindRequest(tx, in.Build)
+		if err != nil {
+			return err
+		}
+		a, err := deliverystore.OneAttempt(tx, id)
+		if err != nil {
+			return err
+		}
+		r, err := deliverystore.Request(tx, id)
+		if err != nil {
+			return err
+		}
+		text, _, err := deliverystore.Log(tx, id)
+		if err != nil {
+			return err
+		}
+		names, err := identitystore.BuilderNames(tx)
+		out.BuildOut = buildOut(a, names)
+		asked(&out, r.Request)
+		out.Lost = r.Lost
+		out.Tests, out.Last, out.LogHeld = string(a.Tests), lastOf(text), int64(len(text))
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+	return out, c.with(ctx, func(v *view) error {
+		out.Moved = v.movedSince(out.BuildOut)
+		return nil
+	})
+}
+
+// asked fills in what a build was asked for as.
+func asked(out *api.BuildShowOut, r build.Request) {
+	out.Repository, out.Ref, out.Folder, out.Tree, out.Attempt, out.Limit = r.Repository, r.Ref, r.Folder, r.Tree, r.Attempt, r.Limit
+	if r.Environment != nil {
+		out.Image = r.Environment.Image
+	}
+	for _, in := range r.Closure {
+		out.Closure = append(out.Closure, api.InputOut{Module: in.Module, Artifact: in.Artifact, Digest: string(in.Digest)})
+	}
+}
+
+// lastOf is the last lines of a text, whole ones where there is room for them.
+func lastOf(text string) string {
+	text = strings.TrimRight(text, "\n")
+	if over := len(text) - lastBytes; over > 0 {
+		for over < len(text) && !utf8.RuneStart(text[over]) {
+			over++
+		}
+		text = text[over:]
+		if _, rest, ok := strings.Cut(text, "\n"); ok {
+			text = rest
+		}
+	}
+	lines := strings.Split(text, "\n")
+	return strings.Join(lines[max(0, len(lines)-lastLines):], "\n")
+}
