@@ -233,7 +233,10 @@ func (w *world) settle() {
 		w.find(invariant.I1, "mesh", "%s after all was well again: %s", soon, w.against(s))
 	}
 	w.mixed = false
-	w.check(invariant.AtEnd)
+	w.check(func(seen invariant.Seen) []invariant.Finding {
+		w.keeps(&seen, last)
+		return invariant.AtEnd(seen)
+	})
 	if last && !w.stop {
 		w.compiled()
 	}
