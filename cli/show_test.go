@@ -81,6 +81,11 @@ func mixed() status.Status {
 				Module: "board-with-a-name-that-goes-on", Source: source, Built: &unfit,
 				Waiting: []status.Waiting{{For: "a new commit: its tests failed", Since: ago(time.Hour)}, {For: "a builder"}},
 				Finding: "two builders made different things of one commit\n\x1b[31mred",
+				Older:   []status.Older{{Commit: commit, Build: "sha256:" + strings.Repeat("a", 64), Nodes: 2}},
+				Lost: []status.Lost{
+					{Build: "sha256:" + strings.Repeat("a", 64), Commit: commit, Nodes: 2, Since: ago(2 * time.Hour), Says: "the last attempt to build it again: clone failed: the commit is gone\n\x1b[31m; mesh declare board puts another in its place"},
+					{Build: "sha256:" + strings.Repeat("c", 64), Commit: strings.Repeat("c", 40), Mends: true, Says: "it is to be built again"},
+				},
 			},
 			{
 				Module: "dots", Source: status.Source{State: "module.json is refused", Why: refused, Since: ago(time.Hour)},

@@ -160,6 +160,9 @@ func (s *shell) showWaiting(m status.Module, now time.Time) {
 		said += w.For + "\n"
 		s.words("  "+waitWords(w.Since, now), w.For)
 	}
+	for _, l := range m.Lost {
+		s.words("  "+s.lostWord(l, now), l.Words())
+	}
 	for _, t := range m.Trouble {
 		word := troubleWord(t, now)
 		why := m.Source.Why
@@ -175,6 +178,18 @@ func (s *shell) showWaiting(m status.Module, now time.Time) {
 	if m.Finding != "" {
 		s.words("  "+s.out.Paint(term.Bad, "finding:")+" ", m.Finding)
 	}
+}
+
+// lostWord stands before a build that the registry does not have: since when, where that is known.
+func (s *shell) lostWord(l status.Lost, now time.Time) string {
+	word := "lost: "
+	if !l.Since.IsZero() {
+		word = "lost since " + term.Ago(now.Sub(l.Since)) + ": "
+	}
+	if l.Mends {
+		return word
+	}
+	return s.out.Paint(term.Bad, word)
 }
 
 func troubleWord(t status.Trouble, now time.Time) string {
@@ -199,7 +214,7 @@ func (s *shell) showOn(m status.Module, now time.Time, all bool) {
 			}
 		case on.Standing == inventory.Applied:
 			if all {
-				s.line("  %s: %s applied %s", on.Name, status.ShortCommit(on.Commit), term.Ago(now.Sub(on.At)))
+				s.line("  %s: %s applied %s", on.Name, m.From(on.Commit, on.Build), term.Ago(now.Sub(on.At)))
 			}
 		case on.Standing == inventory.Failed:
 			s.words("  "+on.Name+": "+s.out.Paint(term.Bad, "failed")+" ", on.Why)

@@ -166,6 +166,7 @@ func (c *Controller) answerModuleRemove(ctx context.Context, _ api.Who, in api.M
 	}
 	err = c.write(ctx, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, in.Module, clock.Now()) })
 	c.hooks.forget(in.Module)
+	c.turns.Delete(in.Module)
 	c.declares.NudgeAll()
 	return api.Nothing{}, err
 }

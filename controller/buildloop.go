@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -51,6 +52,11 @@ func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, e
 			return loop.Result{}, err
 		}
 	}
+	if d.Again != nil {
+		if err := c.askAgain(ctx, m, *d.Again); err != nil {
+			return loop.Result{}, err
+		}
+	}
 	if d.Declare != nil && recovering == "" {
 		err := c.declare(ctx, deliverystore.DeclareWrite{Module: name, Build: d.Declare.Build, Nodes: d.Declare.Nodes, By: byPolicy, At: now})
 		if err != nil {
@@ -75,33 +81,56 @@ func troubleOf(f delivery.Facts, d delivery.Difference) error {
 		With("mesh builder add NAME makes the token that a builder joins with")
 }
 
-// compareRegistry compares the current build with the registry: what has been
-// built is compared with the world too. One that is gone is recorded as such, and
-// is no longer current in f.
+// compareRegistry compares builds with the registry: what has been built is
+// compared with the world too. One that is gone is recorded as such, and is no
+// longer current in f; and so is one that is there again.
 func (c *Controller) compareRegistry(ctx context.Context, f *delivery.Facts) error {
-	b := delivery.CurrentBuild(*f)
-	if b == nil {
-		return nil
+	last, _ := c.turns.Load(f.Module)
+	turn, _ := last.(int)
+	c.turns.Store(f.Module, (turn+1)&math.MaxInt32)
+	for _, b := range delivery.ToLookFor(*f, turn) {
+		if err := c.compareBuild(ctx, f, b); err != nil {
+			return err
+		}
 	}
-	has, err := c.holds(ctx, f.Module, *b)
+	return nil
+}
+
+func (c *Controller) compareBuild(ctx context.Context, f *delivery.Facts, b artifact.Build) error {
+	has, err := c.holds(ctx, f.Module, b)
 	if err != nil {
 		return fault.Add(err, "look for the build of %q in the registry", f.Module)
 	}
-	if has {
+	if has != b.Gone {
 		return nil
 	}
-	if err := c.write(ctx, func(tx *db.Tx) error { return deliverystore.MarkGone(tx, b.ID) }); err != nil {
+	var is artifact.Build
+	err = c.write(ctx, func(tx *db.Tx) (err error) {
+		if has {
+			err = deliverystore.MarkPresent(tx, b.ID)
+		} else {
+			err = deliverystore.MarkGone(tx, b.ID, clock.Now())
+		}
+		if err == nil {
+			is, err = deliverystore.Build(tx, b.ID)
+		}
+		return err
+	})
+	if err != nil || is.Gone == b.Gone {
 		return err
 	}
-	c.log.Warn("a build is gone from the registry", "module", f.Module, "build", string(b.ID))
-	if err := c.nudgeUsers(ctx, f.Module); err != nil {
-		return err
+	if has {
+		c.log.Info("a build is in the registry again", "module", f.Module, "build", string(b.ID))
+	} else {
+		c.log.Warn("a build is gone from the registry", "module", f.Module, "build", string(b.ID))
 	}
 	f.Builds = slices.Clone(f.Builds)
 	for i := range f.Builds {
-		f.Builds[i].Gone = f.Builds[i].Gone || f.Builds[i].ID == b.ID
+		if f.Builds[i].ID == b.ID {
+			f.Builds[i] = is
+		}
 	}
-	return nil
+	return c.nudgeUsers(ctx, f.Module)
 }
 
 // holds reports whether the registry has all of a build: its manifest and each blob.
@@ -136,7 +165,38 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 	if a.Closure.Environment != "" {
 		r.Environment = &build.Environment{Image: f.In.Reference().Name(), Digest: a.Closure.Environment}
 	}
-	var err error
+	needs := f.Source.Manifest.Build != nil && len(f.Source.Manifest.Build.Run)+len(f.Source.Manifest.Build.Test) > 0
+	return c.request(ctx, r, needs)
+}
+
+// askAgain records a request for a build that was lost, of what it was made of.
+func (c *Controller) askAgain(ctx context.Context, m deliverystore.ModuleRow, a delivery.Again) error {
+	var like deliverystore.RequestRow
+	var laid []build.Laid
+	err := c.with(ctx, func(v *view) error {
+		if b := v.made[a.Build]; b != nil {
+			laid, _ = v.laidAgain(*b)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	err = c.db.Read(ctx, func(tx *db.Tx) (err error) {
+		like, err = deliverystore.Request(tx, a.Like)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r := like.Request
+	r.Repository, r.Commit, r.Laid, r.Attempt = m.Repository, a.Commit, laid, a.Attempt
+	r.Limit, r.Registry = int64(c.cfg.Limit/time.Second), c.at.Registry
+	return c.request(ctx, r, like.Commands)
+}
+
+// request signs and records what is asked.
+func (c *Controller) request(ctx context.Context, r build.Request, commands bool) (err error) {
 	if r.ID, err = r.Identity(); err != nil {
 		return err
 	}
@@ -144,14 +204,13 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 	if err != nil {
 		return err
 	}
-	needs := f.Source.Manifest.Build != nil && len(f.Source.Manifest.Build.Run)+len(f.Source.Manifest.Build.Test) > 0
 	err = c.write(ctx, func(tx *db.Tx) error {
-		return deliverystore.AddRequest(tx, deliverystore.RequestRow{Request: r, Envelope: envelope, Commands: needs, MadeAt: clock.Now()})
+		return deliverystore.AddRequest(tx, deliverystore.RequestRow{Request: r, Envelope: envelope, Commands: commands, MadeAt: clock.Now()})
 	})
 	if err != nil {
 		return err
 	}
-	c.log.Info("build asked for", "module", m.Name, "commit", a.Commit, "attempt", a.Attempt, "request", r.ID)
+	c.log.Info("build asked for", "module", r.Module, "commit", r.Commit, "attempt", r.Attempt, "request", r.ID)
 	c.work.ring()
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"noxmesh/delivery"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
+	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
@@ -77,7 +78,7 @@ func TestStaleIsWhatWouldBeBuilt(t *testing.T) {
 	says(map[string]string{})
 	_, f, _, err := r.factsOf(t.Context(), "base")
 	r.must(err)
-	r.tx(func(tx *db.Tx) error { return deliverystore.MarkGone(tx, delivery.CurrentBuild(f).ID) })
+	r.tx(func(tx *db.Tx) error { return deliverystore.MarkGone(tx, delivery.CurrentBuild(f).ID, clock.Now()) })
 	if got := r.staleWords()["base"]; got != "gone" {
 		t.Errorf("gone: %q", got)
 	}

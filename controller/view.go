@@ -11,6 +11,7 @@ import (
 	"noxmesh/declaration"
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/build"
 	"noxmesh/delivery/environment"
 	"noxmesh/delivery/graph"
 	"noxmesh/delivery/imports/spoken"
@@ -217,10 +218,31 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 			f.Declared[node] = b
 		}
 	}
+	for _, b := range is.builds {
+		if !b.Gone {
+			continue
+		}
+		if _, lacks := v.laidAgain(b); lacks != "" {
+			if f.Lacking == nil {
+				f.Lacking = map[document.Digest]string{}
+			}
+			f.Lacking[b.ID] = lacks
+		}
+	}
 	for _, b := range v.builders {
 		f.Builders = append(f.Builders, delivery.Builder{ID: b.ID, Name: b.Name, Platform: b.Platform, Sandbox: b.Sandbox, Unwell: b.Unwell})
 	}
 	return f
+}
+
+// laidAgain is what is laid out to make a build again, or else what of it is not to be had.
+func (v *view) laidAgain(b artifact.Build) ([]build.Laid, string) {
+	return delivery.LaidAgain(b.Manifest.Built.Closure, func(module string) []artifact.Build {
+		if m := v.modules[module]; m != nil {
+			return m.builds
+		}
+		return nil
+	})
 }
 
 // inputsOf is what a module would be built against now.

@@ -14,6 +14,12 @@ import (
 
 // Compare is the difference between what exists and what was built of one module.
 func Compare(f Facts, now time.Time) Difference {
+	d := compare(f, now)
+	d.again(f, now)
+	return d
+}
+
+func compare(f Facts, now time.Time) Difference {
 	d := Difference{Module: f.Module}
 	if f.Source.State != source.Read || f.Source.Commit == "" {
 		d.wait("its source: "+sourceWords(f.Source), firstKnown(f.Source.Since, f.AddedAt))
@@ -108,20 +114,26 @@ func (d *Difference) compareBuilt(f Facts, now time.Time) {
 	case Withdrawn:
 		d.wait("a new commit, or mesh module look "+f.Module+": "+outcomeWords(f, last), last.Since)
 	case Done:
-		due := last.Since.Add(Retry(last.Attempt))
-		if last.Outcome == build.OutcomeBuilt && last.Attempt == 1 && wasMade(f, closure) {
-			due = now // it is gone from the registry; a registry that goes on losing it is not asked to at full speed
-		}
-		if due.Sub(now) > Retry(last.Attempt) {
-			due = now // it ended by a clock that has been set back since
-		}
-		if now.Before(due) {
+		if next := due(f, last, now); now.Before(next) {
 			d.wait("the next attempt: "+outcomeWords(f, last), last.Since)
-			d.Next = due
+			d.Next = next
 			return
 		}
 		d.Ask = &Ask{f.Source.Commit, closure, last.Attempt + 1}
 	}
+}
+
+// due is when the next attempt at a closure is due whose last one has ended like this.
+func due(f Facts, last Asked, now time.Time) time.Time {
+	wait := Retry(last.Attempt)
+	next := last.Since.Add(wait)
+	switch {
+	case last.Outcome == build.OutcomeBuilt && last.Attempt == 1 && wasMade(f, last.Closure):
+		return now // it is gone from the registry; a registry that goes on losing it is not asked to at full speed
+	case next.Sub(now) > wait:
+		return now // it ended by a clock that has been set back since
+	}
+	return next
 }
 
 // askedFor is the requests for this closure, but for those that were withdrawn

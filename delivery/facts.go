@@ -39,6 +39,7 @@ type Facts struct {
 	Platform string                     // what it is built for
 	In       environment.Wanted         // the image that it is built in
 	Inputs   Inputs                     // what it is built against
+	Lacking  map[document.Digest]string // by build that is gone: what it was built against and cannot be had either
 	Builders []Builder                  // the builders that have joined
 	Names    map[string]string          // by id: what builders are called, those that have left too
 }
@@ -93,6 +94,7 @@ type Difference struct {
 	Module   string
 	Withdraw []Withdrawal // before anything is asked for
 	Ask      *Ask
+	Again    *Again
 	Declare  *Declare
 	Waiting  []Waiting
 	Next     time.Time // when to look again though nothing has moved; zero for never

@@ -166,12 +166,16 @@ func (k *keeper) inputs() {
 
 // input keeps the newest build that has just this to give.
 func (k *keeper) input(in manifest.Input, fits func(artifact.Build) bool) {
-	gives := func(b artifact.Build) bool {
+	if b := giver(k.made[in.Module], in, fits); b != nil {
+		k.keep(*b, KeptInput)
+	}
+}
+
+// giver is the newest of these builds that is there and has just this to give, or nil.
+func giver(builds []artifact.Build, in manifest.Input, fits func(artifact.Build) bool) *artifact.Build {
+	return newest(builds, func(b artifact.Build) bool {
 		return !b.Gone && fits(b) && slices.ContainsFunc(b.Manifest.Built.Libraries, func(l manifest.Library) bool {
 			return l.Artifact == in.Artifact && l.Digest == in.Digest
 		})
-	}
-	if b := newest(k.made[in.Module], gives); b != nil {
-		k.keep(*b, KeptInput)
-	}
+	})
 }

@@ -40,6 +40,8 @@ func (d *Difference) withdrawMoved(f Facts) {
 func movedOn(f Facts, a Asked) string {
 	now := ClosureNow(f)
 	switch {
+	case wantedAgain(f, a):
+		return ""
 	case a.Closure.Tree != now.Tree:
 		return "its source has moved to " + short(f.Source.Commit)
 	case a.Closure.Platform != now.Platform:

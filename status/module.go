@@ -36,6 +36,9 @@ func OfModule(f ModuleFacts, now time.Time) Module {
 	for _, w := range delivery.Compare(d, now).Waiting {
 		m.Waiting = append(m.Waiting, Waiting(w))
 	}
+	for _, l := range delivery.LostOf(d, now) {
+		m.Lost = append(m.Lost, Lost{string(l.Build.ID), l.Build.Manifest.Built.Commit, len(l.On), l.Build.GoneAt, l.Mends, l.Says})
+	}
 	for _, t := range f.Trouble {
 		m.Trouble = append(m.Trouble, *TroubleOf(t))
 	}
@@ -94,7 +97,7 @@ func (m *Module) count(f ModuleFacts, line *artifact.Build) {
 		if declared := builds[f.Delivery.Declared[id]]; declared != nil {
 			on = onNode(on, n, *declared, f.AppliedAt[id])
 			if declared.Content == line.Content {
-				on.Commit = line.Manifest.Built.Commit // another commit's build, and the same on a machine
+				on.Commit, on.Build = line.Manifest.Built.Commit, string(line.ID) // another commit's build, and the same on a machine
 				m.add(on.Standing)
 			} else {
 				older[declared.ID]++
@@ -122,7 +125,7 @@ func nodesOf(f ModuleFacts) []string {
 
 // onNode is the entry of a node on which this build is declared.
 func onNode(on On, n inventory.Node, b artifact.Build, applied map[document.Digest]time.Time) On {
-	on.Commit = b.Manifest.Built.Commit
+	on.Commit, on.Build = b.Manifest.Built.Commit, string(b.ID)
 	on.Standing = inventory.StandingOf(n, declaration.Module{Module: b.Module, Content: b.Content})
 	switch on.Standing {
 	case inventory.Applied:

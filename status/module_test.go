@@ -77,6 +77,21 @@ func TestLine(t *testing.T) {
 			nodes: "name-n1 0000000 applied\nname-n2 1111111 applied",
 		},
 		{
+			name:  "a commit that was built twice, since what it is built against has moved",
+			line:  "source 3f1c2ab · built from 3f1c2ab (build " + short("3f1c2ab/t") + ") · fit · declared on 1 · applied on 1 · 3f1c2ab (build " + short("3f1c2ab/against-old") + ") still declared on 1 · 1111111 still declared on 1",
+			facts: facts(builds(now, made("3f1c2ab/against-old=w", 4), old), on("n1 3f1c2ab/t applied", "n2 3f1c2ab/against-old applied", "n3 1111111/t0 applied")),
+			nodes: "name-n1 3f1c2ab applied\nname-n2 3f1c2ab applied\nname-n3 1111111 applied",
+		},
+		{
+			name: "an older commit that was built twice", line: "source 3f1c2ab · built from 3f1c2ab · fit · not declared · 1111111 (build " + short("1111111/again") + ") still declared on 1 · 1111111 (build " + short("1111111/t0") + ") still declared on 1",
+			facts: facts(builds(now, made("1111111/again=w", 4), old), on("n1 1111111/t0 applied", "n2 1111111/again applied")),
+			nodes: "name-n1 1111111 applied\nname-n2 1111111 applied",
+		},
+		{
+			name: "a commit that was built twice, and is the same on a machine", line: "source 3f1c2ab · built from 3f1c2ab · fit · declared on 1 · applied on 1", out: true,
+			facts: facts(builds(now, made("3f1c2ab/against-old=x", 4)), on("n1 3f1c2ab/against-old applied")), nodes: "name-n1 3f1c2ab applied",
+		},
+		{
 			name: "the next commit is not built yet", line: "source 4444444 · built from 3f1c2ab · fit · declared on 1 · applied on 1",
 			facts: facts(sourceAt("4444444/t4"), builds(now), on("n1 3f1c2ab/t applied")), nodes: "name-n1 3f1c2ab applied",
 		},
@@ -137,6 +152,38 @@ func TestLine(t *testing.T) {
 	}
 }
 
+func short(build string) string { return digest(build).Short() }
+
+// What is declared and nowhere to be had is said, and is bad where nobody but a person can mend it.
+func TestOfModuleWhatIsLost(t *testing.T) {
+	t.Parallel()
+	lost := made("1111111/t0=o", 3)
+	lost.Gone, lost.GoneAt = true, at(50)
+	asked := delivery.Asked{ID: "one", Closure: artifact.Of(lost), Attempt: 1, State: delivery.Done, Since: at(3), Outcome: build.OutcomeBuilt}
+	with := func(all ...delivery.Asked) change {
+		return func(f *status.ModuleFacts) { f.Delivery.Asked = append([]delivery.Asked{asked}, all...) }
+	}
+	failed := asked
+	failed.Attempt, failed.Since, failed.Outcome, failed.Step, failed.Why = 2, at(59), build.OutcomeFailed, build.StepClone, "the commit is gone"
+	f := func(more change) status.ModuleFacts {
+		return facts(builds(made("3f1c2ab/t=x", 5), lost), on("n1 1111111/t0 applied", "n2 3f1c2ab/t applied"), more)
+	}
+	m := status.OfModule(f(with()), at(60))
+	want := []status.Lost{{Build: string(lost.ID), Commit: commit("1111111"), Nodes: 1, Since: at(50), Mends: true, Says: "it is to be built again"}}
+	if d := cmp.Diff(want, m.Lost); d != "" || m.Bad() {
+		t.Errorf("bad %v %s", m.Bad(), d)
+	}
+	m = status.OfModule(f(with(failed)), at(60))
+	words := "build " + lost.ID.Short() + " of 1111111, declared on 1, is gone from the registry: the last attempt to build it again: clone failed: the commit is gone; mesh declare site puts another in its place"
+	if len(m.Lost) != 1 || m.Lost[0].Words() != words || !m.Bad() {
+		t.Errorf("bad %v: %+v, want %s", m.Bad(), m.Lost, words)
+	}
+	kept := status.OfModule(facts(builds(lost), with(failed), func(f *status.ModuleFacts) { f.Delivery.Writes = []delivery.Write{{ID: 1, Build: lost.ID}} }), at(60))
+	if len(kept.Lost) != 1 || !strings.Contains(kept.Lost[0].Words(), ", kept to go back to, ") || kept.Bad() {
+		t.Errorf("bad %v: %+v", kept.Bad(), kept.Lost)
+	}
+}
+
 func TestOfModuleWhole(t *testing.T) {
 	t.Parallel()
 	b := made("3f1c2ab/t=x", 5)
@@ -151,7 +198,7 @@ func TestOfModuleWhole(t *testing.T) {
 		},
 		Declared: 1, Applied: 1, Assigned: 2, Finding: "not reproducible",
 		Nodes: []status.On{
-			{Node: "n1", Name: "name-n1", Commit: commit("3f1c2ab"), Standing: inventory.Applied, At: at(6), LastSeen: at(7)},
+			{Node: "n1", Name: "name-n1", Commit: commit("3f1c2ab"), Build: string(digest("3f1c2ab/t")), Standing: inventory.Applied, At: at(6), LastSeen: at(7)},
 			{Node: "n2", Name: "name-n2", LastSeen: at(7)},
 		},
 		Waiting: []status.Waiting{{For: "somebody to declare it: mesh declare site", Since: at(5)}},

@@ -2,9 +2,11 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"noxmesh/document"
 	"noxmesh/inventory"
 	"noxmesh/plan"
 	"noxmesh/trouble"
@@ -40,6 +42,7 @@ type Module struct {
 	Outstanding int          `json:"outstanding"`
 	Failed      int          `json:"failed"`
 	Older       []Older      `json:"older,omitempty"` // builds that other nodes are declared to have
+	Lost        []Lost       `json:"lost,omitempty"`  // builds that are declared, or kept to go back to, and that the registry does not have
 	Assigned    int          `json:"assigned"`        // nodes that it belongs on
 	Nodes       []On         `json:"nodes"`
 	Waiting     []Waiting    `json:"waiting,omitempty"`
@@ -84,11 +87,31 @@ type Older struct {
 	Nodes  int    `json:"nodes"`
 }
 
+// Lost is a build that cannot be had from the registry.
+type Lost struct {
+	Build  string    `json:"build"`
+	Commit string    `json:"commit"`
+	Nodes  int       `json:"nodes"` // on which it is declared; zero: it is only kept to go back to
+	Since  time.Time `json:"since,omitzero"`
+	Mends  bool      `json:"mends"` // it is built again, and nobody has to do anything
+	Says   string    `json:"says"`  // what becomes of it, and what to do
+}
+
+// Words is the lost build in a sentence.
+func (l Lost) Words() string {
+	where := "kept to go back to"
+	if l.Nodes > 0 {
+		where = fmt.Sprintf("declared on %d", l.Nodes)
+	}
+	return fmt.Sprintf("build %s of %s, %s, is gone from the registry: %s", document.Digest(l.Build).Short(), ShortCommit(l.Commit), where, l.Says)
+}
+
 // On is one module on one node.
 type On struct {
 	Node     string             `json:"node"`
 	Name     string             `json:"name"`
 	Commit   string             `json:"commit,omitempty"` // of what is declared there; empty where nothing is
+	Build    string             `json:"build,omitempty"`  // the same; where that is as the line's build on a machine, the line's
 	Standing inventory.Standing `json:"standing,omitempty"`
 	At       time.Time          `json:"at,omitzero"`        // when it was first reported as applied
 	LastSeen time.Time          `json:"last_seen,omitzero"` // of the node
@@ -197,16 +220,29 @@ func (m Module) Line() string {
 	if m.Built == nil {
 		return strings.Join(append(parts, "not built"), " · ")
 	}
-	parts = append(parts, "built from "+ShortCommit(m.Built.Commit), m.Built.Verdict)
+	parts = append(parts, "built from "+m.From(m.Built.Commit, m.Built.Build), m.Built.Verdict)
 	if m.Declared == 0 {
 		parts = append(parts, "not declared")
 	} else {
 		parts = append(parts, fmt.Sprintf("declared on %d", m.Declared), m.appliedWord())
 	}
 	for _, o := range m.Older {
-		parts = append(parts, fmt.Sprintf("%s still declared on %d", ShortCommit(o.Commit), o.Nodes))
+		parts = append(parts, fmt.Sprintf("%s still declared on %d", m.From(o.Commit, o.Build), o.Nodes))
 	}
 	return strings.Join(parts, " · ")
+}
+
+// From is the commit of a build that the line is about or that a node is declared
+// to have, and which build it is where there are several of that commit: what it
+// was built against, or in, has moved between them.
+func (m Module) From(commit, build string) string {
+	other := func(c, b string) bool { return c == commit && b != build }
+	several := m.Built != nil && other(m.Built.Commit, m.Built.Build) ||
+		slices.ContainsFunc(m.Older, func(o Older) bool { return other(o.Commit, o.Build) })
+	if !several || build == "" { // a controller of an older version does not say which
+		return ShortCommit(commit)
+	}
+	return ShortCommit(commit) + " (build " + document.Digest(build).Short() + ")"
 }
 
 func (m Module) sourceWord() string {
@@ -236,16 +272,12 @@ func (m Module) Out() bool {
 	return m.Source.State == "read" && m.Built != nil && m.Built.Current && m.Assigned > 0 && m.Applied == m.Assigned
 }
 
-// Bad reports whether something is unfit, failed or stuck: a command that shows
-// the module then ends with 3.
+// Bad reports whether something is unfit, failed or stuck, or what is declared is
+// nowhere to be had: a command that shows the module then ends with 3.
 func (m Module) Bad() bool {
 	if m.Failed > 0 || (m.Built != nil && m.Built.Verdict == "unfit") {
 		return true
 	}
-	for _, t := range m.Trouble {
-		if t.Stuck {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Lost, func(l Lost) bool { return l.Nodes > 0 && !l.Mends }) ||
+		slices.ContainsFunc(m.Trouble, func(t Trouble) bool { return t.Stuck })
 }

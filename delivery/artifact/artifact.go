@@ -25,6 +25,7 @@ type Build struct {
 	Sequence  int64     // the record's own order of builds; 0: not recorded yet
 	Published document.Digest
 	Gone      bool      // the registry has been seen not to hold it
+	GoneAt    time.Time // Gone: when that was first seen; zero where nobody knows
 	Collected time.Time // Gone: when it was taken away from there, since nothing named it; zero where it was not
 	Finding   string    // two answers that differ; empty where there is none
 }

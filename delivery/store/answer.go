@@ -176,7 +176,7 @@ func saveBuild(tx *db.Tx, row AnswerRow) error {
 	tx.Changed("build", string(a.Build))
 	_, err = tx.Exec(`INSERT INTO build (id, content, module, manifest, bytes, published, request, builder, at, verdict, gone, finding, sequence)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'outstanding', 0, '', (SELECT coalesce(max(sequence), 0) + 1 FROM build))
-		ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes, published = excluded.published, gone = 0, collected = 0`,
+		ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes, published = excluded.published, gone = 0, gone_at = 0, collected = 0`,
 		string(a.Build), string(a.Content), a.Manifest.Module, text, bytes, string(a.Published), a.Request, a.Builder, db.Millis(row.At))
 	if err != nil || row.Verdict == verdict.Outstanding {
 		return err

@@ -1,6 +1,8 @@
 package deliverystore
 
 import (
+	"time"
+
 	"noxmesh/delivery/artifact"
 	"noxmesh/delivery/build"
 	"noxmesh/delivery/verdict"
@@ -10,17 +12,17 @@ import (
 	"noxmesh/manifest"
 )
 
-const buildColumns = `id, content, module, manifest, bytes, published, request, builder, at, verdict, gone, finding, sequence, collected`
+const buildColumns = `id, content, module, manifest, bytes, published, request, builder, at, verdict, gone, finding, sequence, collected, gone_at`
 
 func scanBuild(r db.Row) (b artifact.Build, err error) {
 	var id, content, text, bytes, published, judged string
-	var at, gone, collected int64
-	err = r.Scan(&id, &content, &b.Module, &text, &bytes, &published, &b.Request, &b.Builder, &at, &judged, &gone, &b.Finding, &b.Sequence, &collected)
+	var at, gone, collected, goneAt int64
+	err = r.Scan(&id, &content, &b.Module, &text, &bytes, &published, &b.Request, &b.Builder, &at, &judged, &gone, &b.Finding, &b.Sequence, &collected, &goneAt)
 	if err != nil {
 		return b, err
 	}
 	b.ID, b.Content, b.Published = document.Digest(id), document.Digest(content), document.Digest(published)
-	b.At, b.Gone, b.Collected, b.Verdict = db.Time(at), gone == 1, db.Time(collected), verdict.Parse(judged)
+	b.At, b.Gone, b.GoneAt, b.Collected, b.Verdict = db.Time(at), gone == 1, db.Time(goneAt), db.Time(collected), verdict.Parse(judged)
 	if b.Manifest, err = db.FromJSON[manifest.Built]("the manifest of build "+id, text); err != nil {
 		return b, err
 	}
@@ -47,15 +49,21 @@ func AllBuilds(tx *db.Tx) ([]artifact.Build, error) {
 	return db.All(tx, scanBuild, `SELECT `+buildColumns+` FROM build`)
 }
 
-// MarkGone records that the registry has been seen not to hold the build.
-func MarkGone(tx *db.Tx, id document.Digest) error { return mark(tx, id, true) }
+// MarkGone records that the registry has been seen not to hold the build, and
+// since when that is known.
+func MarkGone(tx *db.Tx, id document.Digest, at time.Time) error {
+	return mark(tx, id, `UPDATE build SET gone_at = CASE gone WHEN 1 THEN gone_at ELSE $1 END, gone = 1 WHERE id = $2`, db.Millis(at), string(id))
+}
 
-// MarkPresent records that the registry has been seen to hold the build.
-func MarkPresent(tx *db.Tx, id document.Digest) error { return mark(tx, id, false) }
+// MarkPresent records that the registry has been seen to hold the build. One that
+// is being collected, or was, stays gone: it is leaving.
+func MarkPresent(tx *db.Tx, id document.Digest) error {
+	return mark(tx, id, `UPDATE build SET gone = 0, gone_at = 0 WHERE id = $1 AND collected = 0`, string(id))
+}
 
-func mark(tx *db.Tx, id document.Digest, gone bool) error {
+func mark(tx *db.Tx, id document.Digest, update string, args ...any) error {
 	tx.Changed("build", string(id))
-	n, err := tx.Exec(`UPDATE build SET gone = $1, collected = collected * $2 WHERE id = $3`, db.Flag(gone), db.Flag(gone), string(id))
+	n, err := tx.Exec(update, args...)
 	if err == nil && n == 0 {
 		_, err = Build(tx, id)
 	}

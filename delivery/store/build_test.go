@@ -107,7 +107,7 @@ func TestEqualBuildsOfTwoRequestsAreOneBuild(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		addModule(t, d, "web")
 		first := made(t, d, "web", "c1", t0())
-		dbtest.Write(t, d, func(tx *db.Tx) error { return deliverystore.MarkGone(tx, first) })
+		dbtest.Write(t, d, func(tx *db.Tx) error { return deliverystore.MarkGone(tx, first, t0()) })
 		wantKind(t, d.Write(t.Context(), func(tx *db.Tx) error {
 			_, err := deliverystore.Declare(tx, deliverystore.DeclareWrite{Module: "web", Build: first, Nodes: []string{"n1"}})
 			return err
@@ -136,7 +136,7 @@ func TestEqualBuildsOfTwoRequestsAreOneBuild(t *testing.T) {
 			}
 			return deliverystore.SetVerdict(tx, deliverystore.Judgement{Build: first, By: "lab", Verdict: verdict.Fit, At: t0()})
 		})
-		wantKind(t, d.Write(t.Context(), func(tx *db.Tx) error { return deliverystore.MarkGone(tx, "sha256:none") }), fault.NotFound)
+		wantKind(t, d.Write(t.Context(), func(tx *db.Tx) error { return deliverystore.MarkGone(tx, "sha256:none", t0()) }), fault.NotFound)
 		wantKind(t, d.Write(t.Context(), func(tx *db.Tx) error {
 			return deliverystore.SetVerdict(tx, deliverystore.Judgement{Build: "sha256:none", By: "lab", Verdict: verdict.Fit, At: t0()})
 		}), fault.NotFound)

@@ -118,7 +118,7 @@ func eligible(tx *db.Tx, w DeclareWrite) error {
 			With("commit what it was made of again, and it is built again; mesh builds %s shows which have their bytes", w.Module)
 	case b.Gone:
 		return fault.New(fault.Conflict, "declare %q: build %s is gone from the registry", w.Module, b.ID.Short()).
-			With("it is built again where it is current; look again in a while")
+			With("mesh status %s says whether it is built again; look again in a while", w.Module)
 	}
 	return nil
 }
