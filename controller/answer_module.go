@@ -16,6 +16,7 @@ import (
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
 	"noxmesh/manifest"
+	troublestore "noxmesh/trouble/store"
 )
 
 func (c *Controller) answerModuleAdd(ctx context.Context, who api.Who, in api.ModuleAddIn) (api.ModuleOut, error) {
@@ -164,7 +165,12 @@ func (c *Controller) answerModuleRemove(ctx context.Context, _ api.Who, in api.M
 	if err != nil {
 		return api.Nothing{}, err
 	}
-	err = c.write(ctx, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, in.Module, clock.Now()) })
+	err = c.write(ctx, func(tx *db.Tx) error {
+		if err := deliverystore.RemoveModule(tx, in.Module, clock.Now()); err != nil {
+			return err
+		}
+		return troublestore.Clear(tx, forgedKey(in.Module))
+	})
 	c.hooks.forget(in.Module)
 	c.turns.Delete(in.Module)
 	c.declares.NudgeAll()

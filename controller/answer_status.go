@@ -123,7 +123,7 @@ func (c *Controller) moduleStatus(v *view, m deliverystore.ModuleRow, all status
 		}
 	}
 	out := status.OfModule(f, now)
-	out.Source.Notices = append(out.Source.Notices, c.around(m, now)...)
+	out.Source.Notices = append(out.Source.Notices, c.around(m, all, now)...)
 	for i, on := range out.Nodes {
 		if n := v.nodes[on.Node]; planted.Is("applied said from accepted") && on.Commit != "" && n.Accepted == n.Wanted {
 			out.Nodes[i].Standing = inventory.Applied
@@ -134,12 +134,12 @@ func (c *Controller) moduleStatus(v *view, m deliverystore.ModuleRow, all status
 
 // around is what this process knows of a module's forge, and the record does not:
 // that it has asked to be left alone, and that somebody signs its webhooks wrong.
-func (c *Controller) around(m deliverystore.ModuleRow, now time.Time) (out []status.Notice) {
+func (c *Controller) around(m deliverystore.ModuleRow, all statusFacts, now time.Time) (out []status.Notice) {
 	if h, is := c.git.Held(m.Repository, now); is {
 		out = append(out, status.Notice{Kind: "forge-held", Since: h.Since, Says: fmt.Sprintf(
 			"forge %s asks to be left alone until %s: no source there is looked at before", h.Host, h.Until.UTC().Format(time.RFC3339))})
 	}
-	if n, is := c.hooks.forged(m.Name); is {
+	if n, is := c.hooks.forged(m.Name, all.troubles[forgedKey(m.Name)]); is {
 		out = append(out, n)
 	}
 	return out

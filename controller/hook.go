@@ -13,35 +13,40 @@ import (
 	"noxmesh/api"
 	"noxmesh/delivery/source"
 	"noxmesh/internal/clock"
+	"noxmesh/internal/db"
 	"noxmesh/status"
+	"noxmesh/trouble"
+	troublestore "noxmesh/trouble/store"
 )
 
 // hookGap is between two looks at one repository that hooks ask for: whoever can
 // reach the port can call them, and each look asks a forge.
 const hookGap = 2 * time.Second
 
-// hooks is what forges have called for. It is memory only: what is lost with it
-// is found by the next look.
+// hooks is what forges have called for. It is memory: what is lost with it is
+// found by the next look. Only how many were signed wrong nobody would find out
+// again, and that is in the record as of the last look.
 type hooks struct {
 	mu      sync.Mutex // guards what follows
 	of      map[string]string
 	began   map[string]time.Time // by repository: when the last look at it began
 	waiting map[string]bool      // by repository: a look that hooks asked for is to begin
 	said    map[string][]source.Push
-	tries   map[string]int     // by module: looks since the forge is behind its webhook
-	wrong   map[string]forgery // by module: hooks whose signature was wrong, since the last that was right
+	tries   map[string]int             // by module: looks since the forge is behind its webhook
+	wrong   map[string]trouble.Trouble // by module: hooks whose signature was wrong, since the last that was right
+	kept    map[string]trouble.Trouble // the same, as the record has it
 }
 
 func newHooks() *hooks {
-	return &hooks{of: map[string]string{}, began: map[string]time.Time{}, waiting: map[string]bool{}, said: map[string][]source.Push{}, tries: map[string]int{}, wrong: map[string]forgery{}}
+	return &hooks{
+		of: map[string]string{}, began: map[string]time.Time{}, waiting: map[string]bool{}, said: map[string][]source.Push{}, tries: map[string]int{},
+		wrong: map[string]trouble.Trouble{}, kept: map[string]trouble.Trouble{},
+	}
 }
 
-// forgery is the hooks for one module whose signature was wrong: one entry, however many come.
-type forgery struct {
-	from        string // of the last
-	first, last time.Time
-	count       int64
-}
+// forgedKey is the trouble that hooks for a module are whose signature was wrong:
+// one entry, however many come. Its words are where the last came from.
+func forgedKey(module string) string { return "hook/" + module }
 
 // signed keeps whether a hook for a module that is known was signed right. One
 // that was ends what is said of those that were not.
@@ -52,30 +57,63 @@ func (h *hooks) signed(module, from string, right bool, now time.Time) {
 		delete(h.wrong, module)
 		return
 	}
-	f := h.wrong[module]
-	if f.count == 0 {
-		f.first = now
-	}
-	f.from, f.last = from, now
-	f.count++
-	h.wrong[module] = f
+	h.wrong[module] = h.wrong[module].Again(forgedKey(module), "wrong-signature", from, now)
 }
 
-// forged is what there is to say of hooks that were signed wrong, if there is anything.
-func (h *hooks) forged(module string) (status.Notice, bool) {
+// forged is what there is to say of hooks that were signed wrong, if there is
+// anything. Before this process has looked at the module, the record says it.
+func (h *hooks) forged(module string, recorded trouble.Trouble) (status.Notice, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	f := h.wrong[module]
-	if f.count == 0 {
+	t := recorded
+	if _, known := h.of[module]; known {
+		t = h.wrong[module]
+	}
+	if t.Count == 0 {
 		return status.Notice{}, false
 	}
 	times := "once"
-	if f.count > 1 {
-		times = strconv.FormatInt(f.count, 10) + " times, the last"
+	if t.Count > 1 {
+		times = strconv.FormatInt(t.Count, 10) + " times, the last"
 	}
-	return status.Notice{Kind: "wrong-signature", Since: f.first, Says: fmt.Sprintf(
+	return status.Notice{Kind: "wrong-signature", Since: t.Since, Says: fmt.Sprintf(
 		"a webhook with a wrong signature came %s at %s from %s; if that is its forge, give it the secret that mesh module hook %s shows",
-		times, f.last.UTC().Format(time.RFC3339), f.from, module)}, true
+		times, t.Last.UTC().Format(time.RFC3339), t.Says, module)}, true
+}
+
+// knows reports whether this process has looked at a module.
+func (h *hooks) knows(module string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, known := h.of[module]
+	return known
+}
+
+// recall is what the record says of hooks that were signed wrong, before the
+// first look of this process.
+func (h *hooks) recall(module string, recorded trouble.Trouble) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, known := h.of[module]; !known && recorded.Count > 0 {
+		h.wrong[module], h.kept[module] = recorded, recorded
+	}
+}
+
+// unkept is how many were signed wrong, and whether the record says otherwise.
+func (h *hooks) unkept(module string) (trouble.Trouble, bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	is, kept := h.wrong[module], h.kept[module]
+	return is, is.Count != kept.Count || !is.Last.Equal(kept.Last)
+}
+
+// keep notes that the record says this now.
+func (h *hooks) keep(module string, is trouble.Trouble) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.kept[module] = is; is.Count == 0 {
+		delete(h.kept, module)
+	}
 }
 
 // looking notes that a look at a module begins, and which repository that is.
@@ -93,6 +131,7 @@ func (h *hooks) forget(module string) {
 	delete(h.said, module)
 	delete(h.tries, module)
 	delete(h.wrong, module)
+	delete(h.kept, module)
 }
 
 // mostSaid is how many pushes of one module are kept until the next look.
@@ -193,6 +232,38 @@ func (c *Controller) answerHook(_ context.Context, _ api.Who, in api.HookIn) (ap
 		}
 	})
 	return api.Nothing{}, nil
+}
+
+// recallForged reads how many hooks for a module were signed wrong, where this
+// process has not looked at it before.
+func (c *Controller) recallForged(tx *db.Tx, module string) error {
+	if c.hooks.knows(module) {
+		return nil
+	}
+	t, _, err := troublestore.One(tx, forgedKey(module))
+	if err == nil {
+		c.hooks.recall(module, t)
+	}
+	return err
+}
+
+// keepForged records how many were signed wrong. Each hook brings a look about,
+// and looks have a gap between them: so has this write, whoever sends how many.
+func (c *Controller) keepForged(ctx context.Context, module string) error {
+	is, differs := c.hooks.unkept(module)
+	if !differs {
+		return nil
+	}
+	err := c.write(ctx, func(tx *db.Tx) error {
+		if is.Count == 0 {
+			return troublestore.Clear(tx, forgedKey(module))
+		}
+		return troublestore.Save(tx, is)
+	})
+	if err == nil {
+		c.hooks.keep(module, is)
+	}
+	return err
 }
 
 // signed reports whether the hook was signed with the module's secret.

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"noxmesh/api"
+	"noxmesh/internal/db"
 	"noxmesh/internal/db/dbtest"
 	"noxmesh/internal/git"
 	"noxmesh/link"
 	"noxmesh/status"
+	troublestore "noxmesh/trouble/store"
 )
 
 // slowForge is a forge that a test holds: what it gives, how long it takes, and
@@ -248,7 +250,7 @@ func TestHooksThatSayNothing(t *testing.T) {
 func TestHooksThatAreSignedWrongAreSaid(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, _ := hooked(t)
+		r, f := hooked(t)
 		good := r.pushed(commits.a, commits.b)
 		began := time.Now()
 		for n := range 1000 {
@@ -269,9 +271,40 @@ func TestHooksThatAreSignedWrongAreSaid(t *testing.T) {
 		if len(r.hooks.wrong) != 1 {
 			t.Errorf("%d modules are kept", len(r.hooks.wrong))
 		}
+		f.seen() // the look that they have brought about is over
+		time.Sleep(hookGap)
+		f.seen()
+		recorded := func() (count int64) {
+			r.must(r.record.Read(t.Context(), func(tx *db.Tx) error {
+				is, _, err := troublestore.One(tx, forgedKey("site"))
+				count = is.Count
+				return err
+			}))
+			return count
+		}
+		if n := recorded(); n != 1000 {
+			t.Errorf("%d are in the record", n)
+		}
+		// Another process says it before it has looked, and goes on counting afterwards.
+		running := r.Controller
+		r.restart()
+		if s := r.source("site"); notices(s) != want || !s.Notices[0].Since.Equal(began) {
+			t.Errorf("after a restart: %+v", s.Notices)
+		}
+		r.step("site")
+		r.hook(api.HookIn{Module: "site", Body: good.Body, Signature: "00", From: "10.0.0.9"})
+		if s := r.source("site"); !strings.Contains(notices(s), "came 1001 times, the last at ") || !s.Notices[0].Since.Equal(began) {
+			t.Errorf("one more after a restart: %+v", s.Notices)
+		}
+		r.Controller = running
 		r.hook(api.HookIn{Module: "site", Body: []byte("x"), Token: r.hookSecret("site"), From: "10.0.0.1"})
 		if s := r.source("site"); notices(s) != "" {
 			t.Errorf("after one that was signed right: %+v", s.Notices)
+		}
+		time.Sleep(hookGap)
+		f.seen()
+		if n := recorded(); n != 0 {
+			t.Errorf("%d are in the record after one that was signed right", n)
 		}
 		r.hook(api.HookIn{Module: "site", Body: good.Body, Token: "guess", From: "10.0.0.1"})
 		if s := r.source("site"); !strings.Contains(notices(s), "came once at ") {

@@ -31,8 +31,10 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 		if m, err = deliverystore.Module(tx, name); err != nil {
 			return err
 		}
-		was, err = deliverystore.Source(tx, name)
-		return err
+		if was, err = deliverystore.Source(tx, name); err != nil {
+			return err
+		}
+		return c.recallForged(tx, name)
 	})
 	if fault.KindOf(err) == fault.NotFound {
 		return loop.Result{}, nil
@@ -42,6 +44,9 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 	}
 	now := clock.Now()
 	c.hooks.looking(name, git.Key(m.Repository), now) // a hook that comes from here on means one more look
+	if err := c.keepForged(ctx, name); err != nil {
+		return loop.Result{}, err
+	}
 	said := c.hooks.saidOf(name)
 	seen, err := c.see(ctx, m.Module, was)
 	if later, is := errors.AsType[git.Later](err); is {

@@ -214,17 +214,27 @@ func (n *node) count(result *resource.Result, now time.Time) {
 	if len(waiting) == 0 {
 		n.state.Waiting = nil
 	}
-	n.state.Trouble = again(n.state.Trouble, failed, now)
+	n.state = troubled(n.state, failed, now)
 }
 
-// again is the trouble after a pass in which these resources failed.
-func again(t *report.Trouble, failed []string, now time.Time) *report.Trouble {
+// troubled is the state after a pass in which these resources failed: counted by
+// the one rule that the mesh counts by too.
+func troubled(s keep.State, failed []string, now time.Time) keep.State {
 	if len(failed) == 0 {
-		return nil
+		s.Trouble, s.Others = nil, nil
+		return s
 	}
-	fingerprint := trouble.Fingerprint(failed)
-	if t == nil || t.Fingerprint != fingerprint {
-		return &report.Trouble{Fingerprint: fingerprint, Since: now.UnixMilli(), Count: 1}
+	var was trouble.Trouble
+	if s.Trouble != nil {
+		was = trouble.Trouble{Fingerprint: s.Trouble.Fingerprint, Since: time.UnixMilli(s.Trouble.Since), Count: s.Trouble.Count}
+		for _, o := range s.Others {
+			was.Others = append(was.Others, trouble.Other{Fingerprint: o.Fingerprint, Since: time.UnixMilli(o.Since), Count: o.Count})
+		}
 	}
-	return &report.Trouble{Fingerprint: fingerprint, Since: t.Since, Count: t.Count + 1}
+	is := was.Again("", trouble.Fingerprint(failed), "", now)
+	s.Trouble, s.Others = &report.Trouble{Fingerprint: is.Fingerprint, Since: is.Since.UnixMilli(), Count: is.Count}, nil
+	for _, o := range is.Others {
+		s.Others = append(s.Others, report.Trouble{Fingerprint: o.Fingerprint, Since: o.Since.UnixMilli(), Count: o.Count})
+	}
+	return s
 }

@@ -40,6 +40,7 @@ type Joined struct {
 type State struct {
 	Applied declaration.Tuple `json:"applied"`
 	Trouble *report.Trouble   `json:"trouble,omitempty"`
+	Others  []report.Trouble  `json:"others,omitempty"`  // the other troubles since the last pass that was clean, the newest first
 	Waiting map[string]int64  `json:"waiting,omitempty"` // by resource id: since when, Unix milliseconds by the node's clock
 	Facts   document.Digest   `json:"facts,omitempty"`   // of those that the controller has
 }
