@@ -106,12 +106,22 @@ type CancelOut struct {
 type LogIn struct {
 	Build  string `json:"-" path:"build"`
 	Offset int64  `json:"-" query:"offset"`
+	Grep   string `json:"-" query:"grep"` // only the lines that contain this
 }
 
-// LogOut is a piece of a log.
+// LogOut is a piece of a log, or lines of it.
 type LogOut struct {
-	Request  string `json:"request"`
-	Offset   int64  `json:"offset"` // of Text
-	Text     string `json:"text"`
-	Complete bool   `json:"complete"` // nothing will follow
+	Request  string    `json:"request"`
+	Offset   int64     `json:"offset"`            // of Text
+	Text     string    `json:"text"`              // empty where lines were asked for
+	Lines    []LogLine `json:"lines,omitempty"`   // those that contain what was asked for
+	More     bool      `json:"more,omitempty"`    // there are more of these
+	Complete bool      `json:"complete"`          // nothing will follow
+	Missing  int64     `json:"missing,omitempty"` // bytes at its end that never came
+}
+
+// LogLine is one line of a log.
+type LogLine struct {
+	Line int    `json:"line"` // the first is 1
+	Text string `json:"text"`
 }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"noxmesh/delivery/build"
+	"noxmesh/identity"
 )
 
 // The log's bounds. Head and tail together are the most that is kept of a log;
@@ -23,8 +24,11 @@ const (
 
 // logbook is a build's log as people read it: valid UTF-8, and bounded. The
 // head is final as it is written, so it can travel while the build goes on; of
-// what comes after, the end is kept and joined when the log is closed.
+// what comes after, the end is kept and joined when the log is closed. A secret
+// that is said in one line never gets into it.
 type logbook struct {
+	hides []identity.Secret
+
 	mu      sync.Mutex // guards all below
 	pending []byte     // what has no line end yet
 	text    []byte     // final
@@ -63,8 +67,16 @@ func (l *logbook) settle() {
 	}
 }
 
+// hidden is text without these secrets.
+func hidden(secrets []identity.Secret, text []byte) []byte {
+	for _, s := range secrets {
+		text = s.Hide(text)
+	}
+	return text
+}
+
 func (l *logbook) add(p []byte) {
-	p = bytes.ToValidUTF8(p, []byte("\uFFFD"))
+	p = hidden(l.hides, bytes.ToValidUTF8(p, []byte("\uFFFD")))
 	if l.cut == 0 && len(l.tail) == 0 && len(l.text)+len(p) <= logHead {
 		l.text = append(l.text, p...)
 		return

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"noxmesh/identity"
 )
 
 // Whatever is written, in whatever pieces: the log is UTF-8 and bounded, what
@@ -121,5 +123,22 @@ func TestLastLines(t *testing.T) {
 	got := l.lines()
 	if !strings.HasPrefix(got, "line ") || !strings.HasSuffix(got, "line 9999 \uFFFD") || len(got) > lastSize || !utf8.ValidString(got) {
 		t.Errorf("%q", got)
+	}
+}
+
+// What a command says of the builder's own secrets is not in the log, however it
+// comes: at once, in pieces, in a line of the builder's own.
+func TestALogHidesTheBuildersSecrets(t *testing.T) {
+	t.Parallel()
+	secret := identity.NewSecret()
+	log := &logbook{hides: []identity.Secret{{}, secret}}
+	fmt.Fprintf(log, "it is %s, twice: %s\n", secret.Reveal(), secret.Reveal())
+	for _, c := range secret.Reveal() {
+		fmt.Fprint(log, string(c))
+	}
+	log.Note("end %s", secret.Reveal())
+	log.Close()
+	if got, want := string(log.Text()), "it is ***, twice: ***\n***\nend ***\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -31,6 +31,11 @@ type member struct {
 	joined joined
 }
 
+// secrets is everything of it that nobody else is to know, as it may be written.
+func (m member) secrets() []identity.Secret {
+	return []identity.Secret{m.secret, identity.SecretFrom(string(m.nats)), identity.SecretFrom(hex.EncodeToString(m.key.Seed()))}
+}
+
 // own is identity.json: the secret halves of the keys that were made here.
 type own struct {
 	Format int    `json:"format"`

@@ -123,7 +123,7 @@ func (b *builder) take(ctx context.Context, g grant) (made bool, err error) {
 		return false, err // it was made before, and its answer goes out with the next turn
 	}
 	b.log.Info("building", "module", g.request.Module, "commit", g.request.Commit, "request", id)
-	log := &logbook{}
+	log := &logbook{hides: b.caller.me.secrets()}
 	began := clock.Now()
 	result, end := b.make(ctx, g, log)
 	log.Close()
@@ -313,7 +313,7 @@ func (b *builder) describe(r build.Request, m *made, end *ending) build.Answer {
 		}
 	}
 	if end != nil {
-		a.Outcome, a.Step, a.Why = end.outcome, end.step, bounded(end.why)
+		a.Outcome, a.Step, a.Why = end.outcome, end.step, bounded(string(hidden(b.caller.me.secrets(), []byte(end.why))))
 	}
 	return a
 }

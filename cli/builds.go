@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"time"
@@ -173,53 +172,4 @@ func joinedWords(a, b string) string {
 		return b
 	}
 	return a + "; " + b
-}
-
-func (s *shell) logs() *cobra.Command {
-	follow := false
-	c := &cobra.Command{
-		Use:   "logs BUILD",
-		Short: "A build's log",
-		Long: `A build's log, by its id as mesh builds shows it, or by its digest, or by the
-beginning of either.`,
-		Example: `  mesh logs 5b1e09c2
-  mesh logs 5b1e09c2 -f`,
-		Args:              arguments(1, 1),
-		ValidArgsFunction: each(s.buildIDs()),
-		RunE: func(c *cobra.Command, args []string) error {
-			return s.showLog(c.Context(), args[0], follow)
-		},
-	}
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the build has ended")
-	return printing[api.LogOut](c)
-}
-
-func (s *shell) showLog(ctx context.Context, build string, follow bool) error {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	in := api.LogIn{Build: build}
-	for {
-		out, err := ask(ctx, s, api.Log(), in)
-		if err != nil {
-			return err
-		}
-		last := !follow || out.Complete
-		switch {
-		case !s.out.JSON: // piece by piece
-			if err := s.out.Printf("%s", term.CleanText(out.Text)); err != nil {
-				return err
-			}
-			in.Offset = out.Offset + int64(len(out.Text))
-		case last: // the whole, once
-			return s.out.Result(out)
-		}
-		if last {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }

@@ -33,7 +33,7 @@ func (c *Controller) answerBuild(ctx context.Context, _ api.Who, in api.BuildIn)
 		if err != nil {
 			return err
 		}
-		text, _, err := deliverystore.Log(tx, id)
+		l, err := deliverystore.Log(tx, id)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (c *Controller) answerBuild(ctx context.Context, _ api.Who, in api.BuildIn)
 		out.BuildOut = buildOut(a, names)
 		asked(&out, r.Request)
 		out.Lost = r.Lost
-		out.Tests, out.Last, out.LogHeld = string(a.Tests), lastOf(text), int64(len(text))
+		out.Tests, out.Last, out.LogHeld = string(a.Tests), lastOf(l.Text), int64(len(l.Text))
 		return err
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"strings"
 	"time"
 
 	"noxmesh/api"
@@ -109,15 +110,38 @@ func (c *Controller) answerLog(ctx context.Context, _ api.Who, in api.LogIn) (ap
 		if err != nil {
 			return err
 		}
-		text, complete, err := deliverystore.Log(tx, request)
+		l, err := deliverystore.Log(tx, request)
 		if err != nil {
 			return err
 		}
-		at := min(max(in.Offset, 0), int64(len(text)))
-		out = api.LogOut{Request: request, Offset: at, Text: text[at:], Complete: complete}
+		at := min(max(in.Offset, 0), int64(len(l.Text)))
+		out = api.LogOut{Request: request, Offset: at, Text: l.Text[at:], Complete: l.Complete, Missing: l.Missing}
 		return nil
 	})
+	if in.Grep != "" {
+		out.Lines, out.More = linesWith(out.Text, in.Grep)
+		out.Text = ""
+	}
 	return out, err
+}
+
+// mostLines is how many lines of a log one answer holds.
+const mostLines = 1000
+
+// linesWith is the first lines of a text that contain this, and whether there are more.
+func linesWith(text, what string) (lines []api.LogLine, more bool) {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		if !strings.Contains(line, what) {
+			continue
+		}
+		if len(lines) == mostLines {
+			return lines, true
+		}
+		lines = append(lines, api.LogLine{Line: n, Text: strings.TrimSuffix(line, "\n")})
+	}
+	return lines, false
 }
 
 // answerCancel withdraws a request. A builder that is making it hears so when it

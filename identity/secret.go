@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -31,6 +32,14 @@ func (s Secret) Reveal() string { return s.value }
 
 // Empty reports whether there is none.
 func (s Secret) Empty() bool { return s.value == "" }
+
+// Hide is text in which *** stands wherever the secret did.
+func (s Secret) Hide(text []byte) []byte {
+	if s.value == "" || !bytes.Contains(text, []byte(s.value)) {
+		return text
+	}
+	return bytes.ReplaceAll(text, []byte(s.value), []byte("***"))
+}
 
 // String hides the secret.
 func (Secret) String() string { return "***" }

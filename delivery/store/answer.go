@@ -76,6 +76,9 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 			return "", err
 		}
 	}
+	if err := settleLog(tx, r.ID); err != nil {
+		return "", err
+	}
 	_, err = tx.Exec(`UPDATE request SET state = 'done', since = $1, builder = $2, why = '' WHERE id = $3`, db.Millis(row.At), a.Builder, r.ID)
 	return SavedFirst, err
 }

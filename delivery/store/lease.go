@@ -194,6 +194,9 @@ func lose(tx *db.Tx, r RequestRow, how string, now time.Time) (RequestRow, error
 	r.State, r.Since, r.Why = Open, now, how
 	if r.Lost >= lostAt {
 		r.State, r.Why = Withdrawn, fmt.Sprintf("%d leases of it were lost; the last: %s", r.Lost, how)
+		if err := settleLog(tx, r.ID); err != nil {
+			return r, err
+		}
 	}
 	return r, saveState(tx, r)
 }

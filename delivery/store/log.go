@@ -1,6 +1,9 @@
 package deliverystore
 
 import (
+	"bytes"
+	"compress/gzip"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -8,9 +11,9 @@ import (
 	"noxmesh/internal/fault"
 )
 
-// LogLimit is how much of a log the record keeps: the beginning. A builder says
-// the last lines of a failure in its answer besides.
-const LogLimit = 1 << 20
+// LogLimit is how much of a log the record keeps: the beginning, which is all that
+// a builder makes of one. It says the last lines of a failure in its answer besides.
+const LogLimit = 1<<20 + 4<<10
 
 // AppendLog records a piece of a request's log that begins at offset in the
 // whole. A piece that is there already, or in part, adds what is new in it. One
@@ -62,16 +65,93 @@ func readable(text string) string {
 	return string(b)
 }
 
-// Log is what is recorded of a request's log, and whether that is all of it.
-func Log(tx *db.Tx, request string) (text string, complete bool, err error) {
-	pieces, err := db.All(tx, db.Text, `SELECT piece FROM log_piece WHERE request = $1 ORDER BY start`, request)
+// LogText is what is recorded of a log.
+type LogText struct {
+	Text     string
+	Complete bool  // the request has ended: nothing will follow
+	Missing  int64 // bytes at its end that are not recorded, where its builder has said how long it is
+}
+
+// Log is what is recorded of a request's log.
+func Log(tx *db.Tx, request string) (l LogText, err error) {
+	if l.Text, err = logText(tx, request); err != nil {
+		return l, err
+	}
+	r, err := Request(tx, request)
 	if err != nil {
-		return "", false, err
+		return l, err
 	}
-	text = strings.Join(pieces, "")
+	l.Complete = r.State == Done || r.State == Withdrawn
 	size, answered, err := db.One(tx, db.Number, `SELECT log_size FROM answer WHERE request = $1`, request)
-	if err == nil && !answered {
-		_, err = Request(tx, request)
+	if answered {
+		l.Missing = max(0, size-int64(len(l.Text)))
 	}
-	return text, answered && int64(len(text)) == size, err
+	return l, err
+}
+
+// logText is a log as far as it is recorded: what was put in one piece, and the
+// pieces that came later.
+func logText(tx *db.Tx, request string) (string, error) {
+	packed, _, err := db.One(tx, bytesOf, `SELECT packed FROM log_whole WHERE request = $1`, request)
+	if err != nil {
+		return "", err
+	}
+	text, err := unpackLog(request, packed)
+	if err != nil {
+		return "", err
+	}
+	pieces, err := db.All(tx, db.Text, `SELECT piece FROM log_piece WHERE request = $1 ORDER BY start`, request)
+	return text + strings.Join(pieces, ""), err
+}
+
+func bytesOf(r db.Row) (b []byte, err error) {
+	err = r.Scan(&b)
+	return b, err
+}
+
+// settleLog puts the log of a request that has ended in one piece, compressed.
+func settleLog(tx *db.Tx, request string) error {
+	text, err := logText(tx, request)
+	if err != nil || text == "" {
+		return err
+	}
+	packed, err := packLog(text)
+	if err != nil {
+		return fault.Wrap(fault.Broken, err, "compress the log of request %q", request)
+	}
+	_, err = tx.Exec(`INSERT INTO log_whole (request, packed) VALUES ($1, $2)
+		ON CONFLICT (request) DO UPDATE SET packed = excluded.packed`, request, packed)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`DELETE FROM log_piece WHERE request = $1`, request)
+	return err
+}
+
+func packLog(text string) ([]byte, error) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// unpackLog is what packLog packed, and no more than a log may have.
+func unpackLog(request string, packed []byte) (string, error) {
+	if len(packed) == 0 {
+		return "", nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return "", fault.Wrap(fault.Broken, err, "read the log of request %q", request)
+	}
+	text, err := io.ReadAll(io.LimitReader(r, LogLimit))
+	if err != nil {
+		return "", fault.Wrap(fault.Broken, err, "read the log of request %q", request)
+	}
+	return string(text), nil
 }

@@ -21,12 +21,9 @@ func TestALogComesInPieces(t *testing.T) {
 		piece := func(offset int64, text string) error {
 			return d.Write(t.Context(), func(tx *db.Tx) error { return deliverystore.AppendLog(tx, r.ID, offset, text) })
 		}
-		log := func() (text string, complete bool) {
-			dbtest.Read(t, d, func(tx *db.Tx) (err error) {
-				text, complete, err = deliverystore.Log(tx, r.ID)
-				return err
-			})
-			return text, complete
+		log := func() (string, bool) {
+			l := logOf(t, d, r.ID)
+			return l.Text, l.Complete
 		}
 		if text, complete := log(); text != "" || complete {
 			t.Errorf("a log before it began: %q %v", text, complete)
@@ -46,7 +43,7 @@ func TestALogComesInPieces(t *testing.T) {
 		wantKind(t, piece(19, "after a gap"), fault.Conflict, "ends at 18")
 		wantKind(t, piece(-1, "before the beginning"), fault.Invalid)
 		wantKind(t, d.Write(t.Context(), func(tx *db.Tx) error { return deliverystore.AppendLog(tx, "none", 0, "x") }), fault.NotFound)
-		wantKind(t, d.Read(t.Context(), func(tx *db.Tx) error { _, _, err := deliverystore.Log(tx, "none"); return err }), fault.NotFound)
+		wantKind(t, d.Read(t.Context(), func(tx *db.Tx) error { _, err := deliverystore.Log(tx, "none"); return err }), fault.NotFound)
 		save(t, d, build.Answer{Request: r.ID, Builder: "b1", Outcome: build.OutcomeFailed, LogSize: 18}, t0())
 		if _, complete := log(); !complete {
 			t.Error("a log that is all there is not complete")
@@ -86,7 +83,8 @@ func TestALogIsTheSameHoweverItsPiecesCome(t *testing.T) {
 			}
 		}
 		dbtest.Read(t, d, func(tx *db.Tx) error {
-			text, _, err := deliverystore.Log(tx, r.ID)
+			l, err := deliverystore.Log(tx, r.ID)
+			text := l.Text
 			if len(text) != len(whole) {
 				rt.Errorf("%q became %q", whole, text)
 			}
@@ -95,5 +93,73 @@ func TestALogIsTheSameHoweverItsPiecesCome(t *testing.T) {
 			}
 			return err
 		})
+	})
+}
+
+func logOf(t *testing.T, d *db.DB, request string) (l deliverystore.LogText) {
+	t.Helper()
+	dbtest.Read(t, d, func(tx *db.Tx) (err error) {
+		l, err = deliverystore.Log(tx, request)
+		return err
+	})
+	return l
+}
+
+// The log of what has ended is one compressed piece, and says the same; that of
+// the next who makes it begins anew.
+func TestALogIsCompressedWhenItsRequestHasEnded(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		text := strings.Repeat("== build: ein längerer Satz, der sich wiederholt\n", 2000)
+		say := func(r deliverystore.RequestRow) {
+			for at := 0; at < len(text); at += 30_000 {
+				dbtest.Write(t, d, func(tx *db.Tx) error {
+					return deliverystore.AppendLog(tx, r.ID, int64(at), text[at:min(at+30_000, len(text))])
+				})
+			}
+		}
+		held := func(request string) (pieces, packed int64) {
+			dbtest.Read(t, d, func(tx *db.Tx) (err error) {
+				if pieces, _, err = db.One(tx, db.Number, `SELECT count(*) FROM log_piece WHERE request = $1`, request); err != nil {
+					return err
+				}
+				packed, _, err = db.One(tx, db.Number, `SELECT length(packed) FROM log_whole WHERE request = $1`, request)
+				return err
+			})
+			return pieces, packed
+		}
+		add(t, d, request(t, "web", "c1", 1, t0()), request(t, "web", "c2", 1, t0()), request(t, "web", "c3", 1, t0()))
+		for i, end := range []func(r deliverystore.RequestRow){
+			func(r deliverystore.RequestRow) {
+				a := built(t, r, "b1", "x")
+				a.LogSize = int64(len(text)) + 7
+				save(t, d, a, t0())
+			},
+			func(r deliverystore.RequestRow) {
+				dbtest.Write(t, d, func(tx *db.Tx) error { return deliverystore.Withdraw(tx, r.ID, "cancelled by ann", t0()) })
+			},
+			func(r deliverystore.RequestRow) {
+				lapse(t, d, t0().Add(lease))
+				for range 2 {
+					r = mustTake(t, d, "b1", t0())
+					say(r)
+					lapse(t, d, t0().Add(lease))
+				}
+			},
+		} {
+			r := mustTake(t, d, "b1", t0())
+			say(r)
+			if l := logOf(t, d, r.ID); l.Text != text || l.Complete {
+				t.Errorf("%d: while it goes on the log has %d bytes, complete %v", i, len(l.Text), l.Complete)
+			}
+			end(r)
+			l := logOf(t, d, r.ID)
+			if l.Text != text || !l.Complete || (l.Missing == 7) != (i == 0) {
+				t.Errorf("%d: afterwards it has %d bytes, complete %v, missing %d", i, len(l.Text), l.Complete, l.Missing)
+			}
+			if pieces, packed := held(r.ID); pieces != 0 || packed == 0 || packed > int64(len(text))/10 {
+				t.Errorf("%d: it is held in %d pieces and %d compressed bytes", i, pieces, packed)
+			}
+		}
 	})
 }

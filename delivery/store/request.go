@@ -148,10 +148,14 @@ func Withdraw(tx *db.Tx, id, why string, now time.Time) error {
 	tx.Changed("request", id)
 	n, err := tx.Exec(`UPDATE request SET state = 'withdrawn', why = $1, since = $2 WHERE id = $3 AND state IN ('open', 'leased')`,
 		why, db.Millis(now), id)
-	if err == nil && n == 0 {
-		_, err = Request(tx, id)
+	if err != nil {
+		return err
 	}
-	return err
+	if n == 0 {
+		_, err = Request(tx, id)
+		return err
+	}
+	return settleLog(tx, id)
 }
 
 // keptMoved is how many requests of a module stay in the record that were
