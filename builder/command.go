@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"noxmesh/builder/supply"
 	"noxmesh/identity"
 	"noxmesh/internal/fault"
 	"noxmesh/manifest"
@@ -46,6 +47,10 @@ Flags:
   --most-disk SIZE    likewise (four times --disk)
   --most-processes N  likewise (four times --processes)
   --users FIRST-LAST  as root: the users that builds run as, one each (65520-65533)
+  --dependencies=false
+                      fetch nothing of what the lock files of a module name
+  --go-proxy URL      where Go modules are fetched from (https://proxy.golang.org)
+  --npm-registry URL  where npm packages are (https://registry.npmjs.org)
   --network           let modules that ask for it (build.network) reach public
                       addresses, by a proxy that names each host in the log
 
@@ -124,6 +129,10 @@ func parse(args []string, c *Config) (verb string, rest []string, err error) {
 	flags.Int64Var(&c.Most.Processes, "most-processes", 0, "")
 	flags.Var(&c.Users, "users", "")
 	flags.BoolVar(&c.Network, "network", false, "")
+	c.Dependencies = supply.Public()
+	depends := flags.Bool("dependencies", true, "")
+	flags.StringVar(&c.Dependencies.Go, "go-proxy", c.Dependencies.Go, "")
+	flags.StringVar(&c.Dependencies.Npm, "npm-registry", c.Dependencies.Npm, "")
 	for {
 		if err := flags.Parse(args); err != nil {
 			return "", nil, err
@@ -132,6 +141,9 @@ func parse(args []string, c *Config) (verb string, rest []string, err error) {
 			break
 		}
 		rest, args = append(rest, args[0]), args[1:]
+	}
+	if !*depends {
+		c.Dependencies = supply.Upstreams{}
 	}
 	if len(rest) == 0 || rest[0] == "help" {
 		return "", nil, flag.ErrHelp

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"noxmesh/builder/gateway"
+	"noxmesh/builder/supply"
 	"noxmesh/internal/fault"
 	"noxmesh/manifest"
 )
@@ -22,6 +23,8 @@ type Config struct {
 	Most     Most         // what a module may ask for; zero fields are the defaults
 	Users    Users        // as root: whom builds run as; zero: DefaultUsers
 	Network  bool         // a module that asks for it may reach public addresses
+
+	Dependencies supply.Upstreams // where what lock files name is fetched from; zero: nothing is
 
 	outside gateway.Config // how names are resolved and addresses dialled, but in a test as this machine does
 
@@ -44,6 +47,7 @@ type Limits struct {
 	Free      int64         // bytes that the disk keeps free
 	Images    int64         // bytes on disk of the images that are built in, all together
 	Libraries int64         // bytes on disk of the libraries that are built against, all together but for those of one build
+	Outside   int64         // bytes on disk of what lock files name, all together
 	Longest   time.Duration // of one build, whatever its request says
 }
 
@@ -61,6 +65,7 @@ func DefaultLimits() Limits {
 		Free:      256 << 20,
 		Images:    20 << 30,
 		Libraries: 8 << 30,
+		Outside:   8 << 30,
 		Longest:   6 * time.Hour,
 	}
 }
@@ -103,6 +108,7 @@ func (l Limits) orDefault() Limits {
 	fill(&l.Free, d.Free)
 	fill(&l.Images, d.Images)
 	fill(&l.Libraries, d.Libraries)
+	fill(&l.Outside, d.Outside)
 	if l.Longest == 0 {
 		l.Longest = d.Longest
 	}

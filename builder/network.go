@@ -18,18 +18,22 @@ import (
 )
 
 // A sandbox has a network of its own with nothing in it. Where a module may
-// reach other machines, the builder's program goes into the sandbox before the
-// command, listens there, hands the listener out, and becomes the command:
-// whoever connects to it inside is served by the gateway outside.
+// reach other machines, or takes anything from outside, the builder's program
+// goes into the sandbox before the command, listens there, hands the listener
+// out, and becomes the command: whoever connects to it inside is served outside,
+// by the gateway or by what its lock files name.
 const (
-	gatewayPort  = 3128
+	insidePort   = 3128
 	listenInside = "listen-inside" // the word for it; no verb of a person's
 	listenWait   = 30 * time.Second
 )
 
+// insideAddress is how commands reach what is served to them.
+func insideAddress() string { return "http://127.0.0.1:" + strconv.Itoa(insidePort) }
+
 // proxies is how commands are told of the gateway.
 func proxies() [][2]string {
-	at := "http://127.0.0.1:" + strconv.Itoa(gatewayPort)
+	at := insideAddress()
 	var all [][2]string
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
 		all = append(all, [2]string{name, at})
@@ -37,17 +41,34 @@ func proxies() [][2]string {
 	return append(all, [2]string{"NO_PROXY", "localhost,127.0.0.1,::1"}, [2]string{"no_proxy", "localhost,127.0.0.1,::1"})
 }
 
+// server is what a sandbox reaches.
+type server interface {
+	// Serve answers whoever connects to the listener, until ctx ends.
+	Serve(ctx context.Context, l net.Listener) error
+}
+
+// server is the one that a command has, or nil.
+func (c command) server() server {
+	switch {
+	case c.network != nil:
+		return c.network
+	case c.depends != nil:
+		return c.depends
+	}
+	return nil
+}
+
 // door is the builder's end of what hands a listener out of a sandbox.
 type door struct {
-	*gateway.Gateway
+	server
 	ours   *net.UnixConn
 	opened bool // the listener has come
 }
 
 // openDoor makes one, and adds what goes into the sandbox. The words are what
 // comes before the command there.
-func (p *pipes) openDoor(g *gateway.Gateway) (words []string, err error) {
-	if g == nil {
+func (p *pipes) openDoor(to server) (words []string, err error) {
+	if to == nil {
 		return nil, nil
 	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -61,7 +82,7 @@ func (p *pipes) openDoor(g *gateway.Gateway) (words []string, err error) {
 	if err != nil {
 		return nil, fault.Wrap(fault.Unavailable, err, "make the network of a sandbox")
 	}
-	p.door = &door{Gateway: g, ours: conn.(*net.UnixConn)} //nolint:forcetypeassert // of a socket of this kind it is one
+	p.door = &door{server: to, ours: conn.(*net.UnixConn)} //nolint:forcetypeassert // of a socket of this kind it is one
 	own, err := os.Open("/proc/self/exe")
 	if err != nil {
 		return nil, fault.Wrap(fault.Unavailable, err, "open this program for a sandbox")
@@ -149,7 +170,7 @@ func listenAndBecome(socket int, program string, argv []string) error {
 	if err != nil {
 		return err
 	}
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Port: gatewayPort, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Port: insidePort, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return err
 	}
 	if err := unix.Listen(fd, 128); err != nil {
@@ -161,19 +182,26 @@ func listenAndBecome(socket int, program string, argv []string) error {
 	return unix.Exec(program, argv, os.Environ())
 }
 
+// outside is how a build's public addresses are reached, and what of the mesh
+// never is.
+func (b *builder) outside(registry string) gateway.Config {
+	c := b.config.outside
+	for _, at := range []string{registry, b.caller.me.joined.Registry, b.caller.me.joined.Broker} {
+		if u, err := url.Parse(at); err == nil && u.Hostname() != "" {
+			c.Mesh = append(c.Mesh, u.Hostname())
+		}
+	}
+	return c
+}
+
 // openGateway is the way out for a build whose module asks for one, where the
 // builder's operator lets it.
 func (b *builder) openGateway(registry string, log *logbook) *gateway.Gateway {
 	if !b.config.Network {
 		return nil
 	}
-	c := b.config.outside
+	c := b.outside(registry)
 	c.Note = func(line string) { log.Note("%s", line) }
-	for _, at := range []string{registry, b.caller.me.joined.Registry, b.caller.me.joined.Broker} {
-		if u, err := url.Parse(at); err == nil && u.Hostname() != "" {
-			c.Mesh = append(c.Mesh, u.Hostname())
-		}
-	}
 	return gateway.New(c)
 }
 
@@ -185,7 +213,7 @@ func (o *order) network(b *manifest.Build) error {
 	case o.gateway == nil:
 		return environment("the module asks for the network under build.network, and this builder gives a build none: its operator lets it with --network")
 	case len(b.Run)+len(b.Test) > 0:
-		o.log.Note("network: by the proxy http://127.0.0.1:%d, to public addresses only; what is made of it is not reproducible in general", gatewayPort)
+		o.log.Note("network: by the proxy %s, to public addresses only; what is made of it is not reproducible in general", insideAddress())
 	}
 	return nil
 }

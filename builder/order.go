@@ -17,6 +17,7 @@ import (
 	"noxmesh/builder/gateway"
 	"noxmesh/builder/rootfs"
 	"noxmesh/builder/shelf"
+	"noxmesh/builder/supply"
 	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/internal/fault"
@@ -39,6 +40,9 @@ type order struct {
 	limits    Limits
 	most      Most
 	gateway   *gateway.Gateway // nil where the builder gives none, and where the module asks for none
+	supply    *supply.Supply   // of what lock files name; nil where the builder fetches nothing
+	outside   gateway.Config   // how it reaches what is not the operator's
+	fresh     bool             // nothing that was fetched for an earlier build is used
 	random    func(n int64) int64
 	log       *logbook
 
@@ -46,6 +50,7 @@ type order struct {
 	step     build.Step
 	packed   packed
 	laid     laid
+	depends  *supply.Session // what the tree's lock files name; nil where they name nothing, or nothing is fetched
 	images   images
 	shelf    *shelf.Shelf // of libraries
 	root     rootfs.Root
@@ -73,6 +78,7 @@ func (o *order) run(ctx context.Context) (*made, *ending) {
 	o.limits.Longest = most
 	o.timer = time.AfterFunc(most, func() { o.end(tooLong(most)) })
 	defer func() { o.timer.Stop() }()
+	defer func() { o.depends.Close() }()
 	limits := o.limits
 	o.now.Store(&limits)
 	group := errgroup.Group{}
@@ -175,6 +181,9 @@ func (o *order) clone(ctx context.Context, _ *made) error {
 	if err := o.keepFiles(); err != nil {
 		return err
 	}
+	if err := o.readLocks(); err != nil {
+		return err
+	}
 	return o.bench.handOver()
 }
 
@@ -255,13 +264,17 @@ func (o *order) commands(ctx context.Context, all [][]string) error {
 		o.log.Command(argv)
 		began, said := time.Now(), &lastBytes{w: heard{o}}
 		code, err := o.sandbox.run(ctx, command{
-			argv: argv, tree: o.bench.tree(), as: o.bench.as, laid: o.laid, root: o.root, limits: o.limits, most: o.limits.Longest, out: said, network: o.gateway,
+			argv: argv, tree: o.bench.tree(), as: o.bench.as, laid: o.laid, root: o.root, limits: o.limits, most: o.limits.Longest, out: said, network: o.gateway, depends: o.depends,
 		})
+		o.noted(o.depends.Says())
+		if wrong := o.depends.Ended(); wrong != nil {
+			return wrong // whatever the command made of that
+		}
 		if err != nil {
 			return err
 		}
 		if code != 0 {
-			return &exited{argv, code, said.lines(), o.limits}
+			return &exited{argv, code, said.lines(), o.depends.Lacking(), o.limits}
 		}
 		o.log.Note("# %s", shortly(time.Since(began)))
 	}
@@ -284,6 +297,7 @@ type exited struct {
 	argv   []string
 	code   int
 	last   string
+	lacks  string // what it asked for and no lock file names
 	limits Limits
 }
 
@@ -302,7 +316,9 @@ func (e *exited) short() string {
 	return fmt.Sprintf("%q ended with status %d", words, e.code)
 }
 
-func (e *exited) Error() string { return strings.TrimSpace(e.short() + "\n" + e.last + e.perhaps()) }
+func (e *exited) Error() string {
+	return strings.TrimSpace(e.short() + "\n" + e.last + e.perhaps() + e.lacking())
+}
 
 // perhaps is the limit that the last words of a command mostly come from, where
 // nothing but the command has seen it.
@@ -320,4 +336,12 @@ func (e *exited) perhaps() string {
 		}
 	}
 	return ""
+}
+
+// lacking is what the command asked for in vain, for people.
+func (e *exited) lacking() string {
+	if e.lacks == "" {
+		return ""
+	}
+	return "\n(it asked for what no lock file names:\n" + e.lacks + ")"
 }

@@ -105,6 +105,9 @@ func openLocked(ctx context.Context, c Config, s state) (*builder, error) {
 	if b.shelf, err = openLibraries(b.config, b.workshop); err != nil {
 		return nil, err
 	}
+	if b.supply, err = openSupply(b.config, b.workshop); err != nil {
+		return nil, err
+	}
 	b.registry = b.ownRegistry
 	return b, nil
 }

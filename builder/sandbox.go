@@ -20,6 +20,7 @@ import (
 
 	"noxmesh/builder/gateway"
 	"noxmesh/builder/rootfs"
+	"noxmesh/builder/supply"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -57,6 +58,7 @@ type command struct {
 	out    io.Writer     // both of its outputs
 
 	network *gateway.Gateway // nil: none
+	depends *supply.Session  // where there is no network: what the lock files name; nil: nothing
 
 	below  []string // bubblewrap's words for root
 	before []string // the words before its own
@@ -85,7 +87,7 @@ func (s *sandbox) run(ctx context.Context, c command) (code int, err error) {
 		return 0, err
 	}
 	defer p.close()
-	if c.before, err = p.openDoor(c.network); err != nil {
+	if c.before, err = p.openDoor(c.server()); err != nil {
 		return 0, err
 	}
 	ctx, end := context.WithCancelCause(ctx)
@@ -188,6 +190,8 @@ func (s *sandbox) args(c command) []string {
 	env := slices.Concat(environmentOf(c.root), c.laid.env)
 	if c.network != nil {
 		env = append(env, proxies()...)
+	} else {
+		env = append(env, c.depends.Env()...)
 	}
 	for _, e := range env {
 		a = append(a, "--setenv", e[0], e[1])

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"noxmesh/builder/shelf"
+	"noxmesh/builder/supply"
 	"noxmesh/delivery/build"
 	"noxmesh/document"
 	"noxmesh/internal/clock"
@@ -37,7 +38,8 @@ type builder struct {
 	refused  bool   // then: it was a disk, and it may be well again
 	git      Forge
 	images   images
-	shelf    *shelf.Shelf // of libraries
+	shelf    *shelf.Shelf   // of libraries
+	supply   *supply.Supply // nil where what lock files name is not fetched
 	registry func(build.Request) (Registry, error)
 	random   func(n int64) int64
 	log      *slog.Logger
@@ -181,7 +183,7 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 	o := &order{
 		request: g.request, git: b.git, images: b.images, shelf: b.shelf, registry: registry, bench: bench,
 		sandbox: b.sandbox, noSandbox: b.why, lacks: b.lacks, limits: b.config.Limits, most: b.config.Most, random: b.random, log: log,
-		gateway: b.openGateway(g.request.Registry, log),
+		gateway: b.openGateway(g.request.Registry, log), supply: b.supply, outside: b.outside(g.request.Registry),
 	}
 	building, end := context.WithCancelCause(ctx)
 	beside, done := context.WithCancel(building)

@@ -86,9 +86,9 @@ func (g *Gateway) note(format string, args ...any) {
 	g.config.Note(line)
 }
 
-// reach is a connection to a host that may be reached, or why there is none: an
+// Reach is a connection to a host that may be reached, or why there is none: an
 // error of kind Denied where it may not.
-func (g *Gateway) reach(ctx context.Context, target string) (net.Conn, error) {
+func (g *Gateway) Reach(ctx context.Context, target string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	to, err := g.allowed(ctx, target)

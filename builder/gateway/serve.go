@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,59 +20,25 @@ import (
 type session struct {
 	*Gateway
 	forward *httputil.ReverseProxy
-
-	mu    sync.Mutex // guards over
-	over  bool
-	going sync.WaitGroup
 }
 
 // Serve lets whoever connects to the listener through, until ctx ends. When it
 // returns, nothing goes through any more and nothing more is noted.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener) error {
-	silent := slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	s := &session{Gateway: g}
 	s.forward = &httputil.ReverseProxy{
 		Rewrite: func(*httputil.ProxyRequest) {}, // it goes where it says
 		Transport: &http.Transport{
-			DialContext:       func(ctx context.Context, _, to string) (net.Conn, error) { return g.reach(ctx, to) },
+			DialContext:       func(ctx context.Context, _, to string) (net.Conn, error) { return g.Reach(ctx, to) },
 			DisableKeepAlives: true, DisableCompression: true,
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { refuse(w, err) },
-		ErrorLog:     silent, FlushInterval: -1,
+		ErrorLog:     slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), FlushInterval: -1,
 	}
-	server := &http.Server{
-		Handler: s, ReadHeaderTimeout: dialTime, IdleTimeout: dialTime, MaxHeaderBytes: 64 << 10,
-		ErrorLog: silent, BaseContext: func(net.Listener) context.Context { return ctx },
-	}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // it has nothing to say to anybody
-	defer stop()
-	err := server.Serve(&limited{Listener: l, free: make(chan struct{}, g.config.Bounds.Connections), ended: ctx.Done()})
-	s.mu.Lock()
-	s.over = true
-	s.mu.Unlock()
-	_ = server.Close() // whoever is idle
-	s.going.Wait()
-	if errors.Is(err, http.ErrServerClosed) || ctx.Err() != nil {
-		return nil
-	}
-	return fault.Wrap(fault.Unavailable, err, "serve the network of a sandbox")
-}
-
-// begin reports whether one more may go through.
-func (s *session) begin() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.over {
-		s.going.Add(1)
-	}
-	return !s.over
+	return Host(ctx, l, s, g.config.Bounds.Connections)
 }
 
 func (s *session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.begin() {
-		return
-	}
-	defer s.going.Done()
 	switch {
 	case r.Method == http.MethodConnect:
 		s.tunnel(w, r)
@@ -99,7 +64,7 @@ func refuse(w http.ResponseWriter, err error) {
 
 // tunnel carries bytes both ways until both ends have ended.
 func (s *session) tunnel(w http.ResponseWriter, r *http.Request) {
-	far, err := s.reach(r.Context(), r.Host)
+	far, err := s.Reach(r.Context(), r.Host)
 	if err != nil {
 		refuse(w, err)
 		return

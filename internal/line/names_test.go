@@ -29,6 +29,7 @@ func elsewhere() map[string]string {
 		packs    = "no story of the line makes a package or an image: TestABuilderIsKilledAnywhere of builder kills it"
 		collects = "no story of the line is as old as what is collected: TestEveryEffectOfACollectionMayBeTheLast of internal/oci/registry kills it"
 		breaks   = "in no story does a push break off by itself: TestEveryEffectOfAPushThatBreaksOffMayBeTheLast of internal/oci/registry kills it"
+		takes    = "no story of the line takes anything from outside: TestEveryEffectOfADepotMayBeTheLast of builder/depot kills it"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
@@ -39,6 +40,7 @@ func elsewhere() map[string]string {
 		"archive.directory.make": unpacks, "archive.file.write": unpacks, "archive.link.make": unpacks,
 		"builder.images.pull": images, "builder.images.unpack": images, "builder.images.clear": images,
 		"builder.package.write": packs, "builder.layer.write": packs, "builder.image.keep": packs, "builder.base.pull": packs, "builder.image.push": packs,
+		"builder.depot.fill": takes, "builder.depot.keep": takes, "builder.depot.drop": takes,
 		"builder.shelf.begin": lays, "builder.shelf.keep": lays, "builder.shelf.drop": lays,
 		"registry.manifest.collect": collects, "registry.layer.collect": collects, "registry.repository.settle": collects, "registry.blob.collect": collects,
 		"registry.upload.drop":   breaks,

@@ -1,0 +1,149 @@
+package builder
+
+import (
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"noxmesh/builder/supply"
+	"noxmesh/builder/supply/supplytest"
+	"noxmesh/delivery/build"
+)
+
+// outsider is a module whose build runs a script that takes something from outside.
+func outsider(script string, files map[string]string) map[string]string {
+	all := map[string]string{
+		"module.json": `{"module": "site", "build": {"run": [["bash", "-e", "build.sh"]], "artifacts": {"site": {"type": "archive", "path": "dist"}}},
+			"resources": [{"id": "site", "type": "archive", "path": "/opt/site", "artifact": "site"}]}`,
+		"build.sh": "mkdir dist\n" + script + "\n",
+	}
+	for name, text := range files {
+		all[name] = text
+	}
+	return all
+}
+
+// upstreams is a registry for all ecosystems.
+func upstreams(r *supplytest.Registry) supply.Upstreams {
+	return supply.Upstreams{Go: r.URL + "/go", Npm: r.URL + "/npm", Python: r.URL + "/simple", Cargo: r.URL + "/crates"}
+}
+
+// Where a tool is not on this machine, there is nothing to test it with.
+func needsTool(t *testing.T, name string) {
+	t.Helper()
+	for _, dir := range []string{"/usr/bin/", "/usr/local/bin/", "/usr/local/go/bin/"} {
+		if _, err := exec.LookPath(dir + name); err == nil {
+			return
+		}
+	}
+	t.Skipf("%s is not among the programs that a sandbox sees", name)
+}
+
+// a Go program that needs two modules, one for a test alone.
+func goProgram(t *testing.T, r *supplytest.Registry) map[string]string {
+	t.Helper()
+	r.Go(t, "example.com/words", "v1.2.0", map[string]string{"go.mod": "module example.com/words\n\ngo 1.23\n", "words.go": "package words\n\nconst Hello = \"hello from outside\"\n"})
+	r.Go(t, "example.com/more/v2", "v2.0.1-rc.1", map[string]string{"go.mod": "module example.com/more/v2\n\ngo 1.23\n", "more.go": "package more\n"})
+	files := map[string]string{
+		"go.mod":       "module example.com/site\n\ngo 1.23\n\nrequire (\n\texample.com/more/v2 v2.0.1-rc.1\n\texample.com/words v1.2.0\n)\n",
+		"main.go":      "package main\n\nimport (\n\t\"fmt\"\n\n\t\"example.com/words\"\n)\n\nfunc main() { fmt.Println(words.Hello) }\n",
+		"main_test.go": "package main\n\nimport _ \"example.com/more/v2\"\n",
+	}
+	files["go.mod"], files["go.sum"] = r.Tidy(t, files)
+	return files
+}
+
+// What the go command does up to the compiler, which would take half a minute.
+const goBuild = "go list -deps -test ./... >/dev/null\ncat \"$(go list -f '{{.Dir}}' example.com/words)/words.go\" >dist/says"
+
+// A Go program is built from what its go.sum names: fetched once, proven, and kept
+// for the next build, which needs nobody.
+func TestAGoProgramIsBuiltFromWhatItsSumsName(t *testing.T) {
+	t.Parallel()
+	needsSandbox(t)
+	needsTool(t, "go")
+	repo, rig, outside := newRepository(t), newRig(t), supplytest.Serve(t)
+	files := goProgram(t, outside)
+	outside.Asked()
+	rig.config.Dependencies = upstreams(outside)
+	q := repo.request(repo.commit(outsider(goBuild, files)), "")
+	a := rig.build(q)
+	log := rig.controller.logOf(q)
+	if a.Outcome != build.OutcomeBuilt || a.Manifest.Built.Network {
+		t.Fatalf("%s: %s\n%s", a.Outcome, a.Why, log)
+	}
+	if got := rig.content(a, "says"); !strings.Contains(got, "hello from outside") {
+		t.Errorf("it says %q", got)
+	}
+	want := "/go/example.com/more/v2/@v/v2.0.1-rc.1.mod /go/example.com/more/v2/@v/v2.0.1-rc.1.zip /go/example.com/words/@v/v1.2.0.mod /go/example.com/words/@v/v1.2.0.zip"
+	if got := strings.Join(outside.Asked(), " "); got != want {
+		t.Errorf("asked for %s\nwant %s", got, want)
+	}
+	for _, says := range []string{"dependencies: 2 Go modules, by http://127.0.0.1:3128\n", "dependencies: 4 files fetched, "} {
+		if !strings.Contains(log, says) {
+			t.Errorf("the log does not say %q:\n%s", says, log)
+		}
+	}
+	outside.Wrong(func(w http.ResponseWriter, _ *http.Request) bool {
+		http.Error(w, "it is down", http.StatusInternalServerError)
+		return true
+	})
+	q = repo.request(repo.commit(map[string]string{"more.txt": "x"}), "")
+	b := rig.build(q)
+	if b.Outcome != build.OutcomeBuilt || b.Content != a.Content || len(outside.Asked()) > 0 {
+		t.Errorf("again: %s: %s\n%s", b.Outcome, b.Why, rig.controller.logOf(q))
+	}
+}
+
+// What a build asks for and no lock file names is its own failure, in words; what
+// is named and is not what the lock says too, whatever the commands make of that;
+// and a registry that is down is nobody's.
+func TestWhatCannotBeHadFromOutside(t *testing.T) {
+	t.Parallel()
+	needsSandbox(t)
+	needsTool(t, "go")
+	outside := supplytest.Serve(t)
+	files := goProgram(t, outside)
+	answer := func(code int, body string) func(w http.ResponseWriter, _ *http.Request) bool {
+		return func(w http.ResponseWriter, _ *http.Request) bool {
+			http.Error(w, body, code)
+			return true
+		}
+	}
+	for name, c := range map[string]struct {
+		script  string
+		wrong   func(w http.ResponseWriter, r *http.Request) bool
+		off     bool
+		outcome build.Outcome
+		says    string
+	}{
+		"not named":       {"go mod download example.com/other@v1.0.0", nil, false, build.OutcomeFailed, "(it asked for what no lock file names:\nthe Go module example.com/other v1.0.0 is in no go.sum of the tree (go mod tidy"},
+		"not named, once": {"go mod download example.com/other@v1.0.0 || echo x >dist/x", nil, false, build.OutcomeBuilt, ""},
+		"another content": {"go mod download example.com/words || echo x >dist/x", answer(200, "module evil"), false, build.OutcomeFailed, `the dependency example.com/words v1.2.0, which "go.sum" names: it has the hash`},
+		"down":            {"go mod download example.com/words || echo x >dist/x", answer(500, "it is down"), false, build.OutcomeEnvironment, "it answered 500: it is down"},
+		"switched off":    {"go mod download example.com/words", nil, true, build.OutcomeFailed, "status 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repo, rig := newRepository(t), newRig(t)
+			here := outside
+			if c.wrong != nil {
+				here = supplytest.Serve(t)
+				here.Wrong(c.wrong)
+			}
+			if !c.off {
+				rig.config.Dependencies = upstreams(here)
+			}
+			q := repo.request(repo.commit(outsider(c.script, files)), "")
+			a := rig.build(q)
+			log := rig.controller.logOf(q)
+			if a.Outcome != c.outcome || !strings.Contains(a.Why, c.says) {
+				t.Errorf("%s: %s\n%s", a.Outcome, a.Why, log)
+			}
+			if c.off != strings.Contains(log, "dependencies: the lock files name 2 Go modules, and this builder fetches none: its operator lets it with --dependencies") {
+				t.Errorf("the log says %s", log)
+			}
+		})
+	}
+}

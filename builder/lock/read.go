@@ -1,0 +1,95 @@
+package lock
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"noxmesh/internal/fault"
+)
+
+// What is read of a tree: more lock files than that no module has.
+const (
+	maxFile  = 64 << 20
+	maxFiles = 1000
+)
+
+// Read reads the lock files of a tree: those of the module, and none of what it
+// carries with it of others or only tests with.
+func Read(tree fs.FS) (Locks, error) {
+	var l Locks
+	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", "node_modules", "vendor", "testdata"}, d.Name()):
+			return fs.SkipDir
+		case !d.Type().IsRegular() || !isLock(name):
+			return nil
+		}
+		if len(l.Files) == maxFiles {
+			return fault.New(fault.Invalid, "the tree has more than %d lock files", maxFiles)
+		}
+		data, err := read(tree, name)
+		if err != nil {
+			return err
+		}
+		l.take(name, data)
+		return nil
+	})
+	if err != nil && fault.KindOf(err) == fault.Unknown {
+		err = fault.Wrap(fault.Unavailable, err, "look for lock files")
+	}
+	return l, err
+}
+
+func isLock(name string) bool {
+	base := path.Base(name)
+	switch base {
+	case "go.sum", "go.work.sum", "package-lock.json", "npm-shrinkwrap.json", "Cargo.lock":
+		return true
+	}
+	return strings.HasSuffix(base, ".txt") && (strings.Contains(base, "requirements") || path.Base(path.Dir(name)) == "requirements")
+}
+
+func read(tree fs.FS, name string) (data []byte, err error) {
+	f, err := tree.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fault.New(fault.Invalid, "the lock file %q has more than %d MiB", name, maxFile>>20)
+	}
+	return data, err
+}
+
+// take adds what one file names.
+func (l *Locks) take(name string, data []byte) {
+	before := len(l.Go) + len(l.Npm) + len(l.Python) + len(l.Crates)
+	var faults []error
+	switch base := path.Base(name); {
+	case strings.HasPrefix(base, "go."):
+		l.Go, faults = added(l.Go, name, data, DecodeGo)
+	case base == "Cargo.lock":
+		l.Crates, faults = added(l.Crates, name, data, DecodeCargo)
+	case strings.HasSuffix(base, ".json"):
+		l.Npm, faults = added(l.Npm, name, data, DecodeNpm)
+	case bytes.Contains(data, []byte("--hash")):
+		l.Python, faults = added(l.Python, name, data, DecodePython)
+	}
+	l.Faults = append(l.Faults, faults...)
+	if len(l.Go)+len(l.Npm)+len(l.Python)+len(l.Crates) > before {
+		l.Files = append(l.Files, name)
+	}
+}
+
+func added[T any](have []T, name string, data []byte, decode func(string, []byte) ([]T, []error)) ([]T, []error) {
+	more, faults := decode(name, data)
+	return append(have, more...), faults
+}
