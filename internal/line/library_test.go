@@ -2,6 +2,7 @@ package line
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"noxmesh/api"
@@ -51,7 +52,7 @@ func TestAChangeGoesAsFarAsItIsCompiled(t *testing.T) {
 	lib = m.forge.commit("lib", files{"lib_test.go": "package lib\n\n// changed\n", "README.md": "words"})
 	m.until("the library is built again", isFit("lib", lib))
 	m.until("the app is current", isOut("app", app, 1))
-	if now := builds("app"); len(now) != len(was) || now[0] != was[0] {
+	if now := builds("app"); !reflect.DeepEqual(now, was) {
 		t.Errorf("a change to the library's test built the app: %+v, then %+v", was, now)
 	}
 	if now := accepted(); now != declared || content() != before {
