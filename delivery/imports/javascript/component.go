@@ -50,16 +50,22 @@ type markup struct {
 	open    []string       // the elements, and blocks of Svelte, that are open
 	opened  map[string]int // how many of each
 	scripts []script
+	pieces  []piece // in their order
 	tooMany bool
 }
 
-// scriptsOf is the scripts of a component, in their order.
-func scriptsOf(file string, src []byte) ([]script, bool) {
+// partsOf is a component with its scripts, and what else of it may ask for
+// something, each in its order.
+func partsOf(file string, src []byte) *markup {
 	m := &markup{src: src, line: 1, spare: 4*len(src) + 4096, vue: path.Ext(file) == ".vue", opened: map[string]int{}}
 	for m.pos < len(src) {
 		m.piece()
 	}
-	return m.scripts, m.tooMany
+	m.line, m.counted = 1, 0
+	for i := range m.pieces {
+		m.pieces[i].line = m.lineAt(m.pieces[i].pos)
+	}
+	return m
 }
 
 // piece goes past a tag, a comment, an expression or a byte of text.
@@ -77,7 +83,9 @@ func (m *markup) piece() {
 		m.pos++
 		m.tag(m.name())
 	case m.vue && len(m.open) > 0 && bytes.HasPrefix(rest, []byte("{{")):
+		start := m.pos + 2
 		m.past("}}", 2)
+		m.keep(piece{kind: expressionPiece, pos: start, text: bytes.TrimSuffix(m.src[start:m.pos], []byte("}}"))})
 	case !m.vue && rest[0] == '{':
 		m.block()
 	default:
@@ -128,6 +136,21 @@ func (m *markup) tag(name string) {
 			return
 		}
 		m.scripts = append(m.scripts, s)
+	case m.vue && top && attributes["src"] != "":
+		m.keep(piece{kind: sourcePiece, pos: m.pos, text: []byte(attributes["src"])})
+		m.within(name, raw, closed)
+	case raw && top && name == "style" && !closed:
+		start := m.pos
+		text, _ := m.raw(name)
+		m.keep(piece{kind: stylePiece, pos: start, text: text, lang: attributes["lang"]})
+	default:
+		m.within(name, raw, closed)
+	}
+}
+
+// within goes into an element, or past it where its text is no markup.
+func (m *markup) within(name string, raw, closed bool) {
+	switch {
 	case closed, empty(name):
 	case raw:
 		m.raw(name)
@@ -199,7 +222,7 @@ func (m *markup) attributes() (all map[string]string, closed bool) {
 			m.pos++
 			continue
 		case c == '{' && !m.vue:
-			m.braces()
+			m.expression()
 		case bytes.IndexByte([]byte(" \t\r\n\f"), c) >= 0:
 			m.pos++
 			continue
@@ -228,7 +251,13 @@ func (m *markup) attribute() (name, value string) {
 	}
 	m.pos++
 	m.spaces()
-	return name, m.value()
+	at = m.pos
+	value = m.value()
+	if at < len(m.src) && (m.src[at] == '"' || m.src[at] == '\'') {
+		at++
+	}
+	m.attributeSays(name, at, value)
+	return name, value
 }
 
 func (m *markup) spaces() {
@@ -250,7 +279,7 @@ func (m *markup) value() string {
 	start := m.pos
 	for m.pos < len(m.src) && !slices.Contains(ends, m.src[m.pos]) {
 		if m.src[m.pos] == '{' && !m.vue {
-			m.braces()
+			m.expression()
 		} else {
 			m.pos++
 		}
@@ -269,13 +298,20 @@ func (m *markup) block() {
 	if m.pos+1 < len(m.src) {
 		kind = m.src[m.pos+1]
 	}
-	m.braces()
+	m.expression()
 	switch kind {
 	case '#':
 		m.push(name)
 	case '/':
 		m.close(name)
 	}
+}
+
+// expression goes past braces, and keeps what is in them.
+func (m *markup) expression() {
+	start := m.pos
+	m.braces()
+	m.inBraces(start)
 }
 
 // braces goes past braces with all that is in them. Where they do not end, it is text.

@@ -29,6 +29,17 @@ func TestComponents(t *testing.T) {
 		{"none", "a.vue", "<template>import 'no'</template>", ""},
 		{"too many", "a.vue", strings.Repeat("<script>import 'x'</script>\n", 9), "1 x, 0 ! there are more than 8 scripts, and no more are read: a component has two at most"},
 
+		{"a block elsewhere", "a.vue", "<template src=\"x/y.html\"></template>\n<style src='z/w.css' lang=\"scss\"/><docs src=\"../out.md\">a</docs><script>import 'v'</script>", "2 v, 1 x/y.html, 2 z/w.css"},
+		{"in an expression", "a.vue", "<template><p :a=\"require('x/1.png')\"\n  @b='() => import(`y`)' v-on:c.d=\"e = 1; import('z')\">{{ f(\nimport('w')) }} {{ 'import' }}</p></template>", "3 w, 1 x/1.png, 2 y, 2 z"},
+		{"an object, a loop, what is escaped, and what is none", "a.vue", "<template><p :a=\"{'b': require('x')}\" v-for=\"(c, d) in require('y').all\" :e=\"require(&quot;z&quot;)\" f=\"require('no')\" #g=\"{h = import('no')}\" v-slot:i=\"import('no')\"/>require('no')</template>", "1 x, 1 y, 1 z"},
+		{"with types, and with what is no JavaScript", "a.vue", "<template><p :a=\"(b as C).d(require('x'))\" :e=\"import('y') of\" :f=\") import('no')\"/></template><script lang=ts>let a: b</script>", "1 x, 1 y"},
+		{"what is shown", "a.vue", "<template><img src=\"~x/a.png\"><video poster='~@y/z/b.png' src='no/c.mp4'/><use xlink:href=\"~@/no.svg#a\"/></template>", "1 @y/z/b.png, 1 x/a.png"},
+		{"in a style", "a.vue", "<style lang=\"scss\">\n@use \"~x/1\" as a; // @use '~no'\n@import '~y', url( \"pkg:z/2\" ) screen;\n@import 'no'; @forward 'listed/3' show b;\n@use \"sass:math\";\n.c { content: \"@use '~no'\"; /* @use '~no' */ }\n</style>", "4 listed/3, 2 x/1, 3 y, 3 z/2"},
+		{"in other styles", "a.vue", "<style>@import url(~x/a.css) print;\n@import url(//no/b.css); @import \"~y\n@import '~z'</style><style lang=less>@import (reference) '~w'; @plugin 'listed';</style>", "3 listed, 3 w, 1 x/a.css, 3 z"},
+
+		{"in braces", "a.svelte", "{#await import('x') then {default: a}}<p on:b={() => import('y')} {...require('z')} c=\"d {import('w')}\">{e}</p>\n{:else if require('v')}{@const f = require('u')}{/await}<style>@import '~t';</style>", "2 t, 2 u, 2 v, 1 w, 1 x, 1 y, 1 z"},
+		{"a loop with types", "a.svelte", "<script lang=ts>let a: b</script>{#each (await import('x')) as y, i (y.id)}{y}{/each}<p>import('no')</p>", "1 x"},
+
 		{"instance and module", "a.svelte", "<script module>\nimport 'x'\n</script>\n<script lang=\"ts\">\nimport type {Y} from 'y'\nlet z: Y\n</script>\n<p>{z}</p>", "2 x, 5 y"},
 		{"a module as it was", "a.svelte", "<script context=\"module\" lang=\"typescript\">import 'x'; let a: b</script>", "1 x"},
 		{"in an element", "a.svelte", "<svelte:head><script>import 'no'</script></svelte:head>\n<script>import 'x'</script>", "2 x"},
@@ -42,7 +53,7 @@ func TestComponents(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			var said []string
-			for _, each := range read("", map[string]string{test.file: test.text}) {
+			for _, each := range read("", map[string]string{test.file: test.text, "package.json": `{"dependencies": {"listed": "1"}}`}) {
 				each = strings.TrimPrefix(strings.TrimPrefix(each, test.file), ":")
 				if strings.HasPrefix(each, " !") {
 					each = "0" + each

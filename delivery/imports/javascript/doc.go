@@ -36,9 +36,17 @@
 //     configuration of what runs tests. Other configurations take part in the build.
 //   - .d.ts is read as any other file. A .js with types in it is read as TypeScript;
 //     those of Flow that TypeScript does not have are a fault.
-//   - Of .vue and .svelte the scripts at the top are read, in what their lang says, and the
-//     src of a script of Vue's is an import. What stands in their templates is not read, nor
-//     is what their compilers add. Not read at all are .astro, .mdx and node_modules.
+//   - Of .vue and .svelte the scripts at the top are read, in what their lang says. Of their
+//     templates, what is code: in braces, and in an attribute with : @ or v- before it; there
+//     import() and require() are the only imports that there can be. Of Vue's blocks the src,
+//     and of src, href, xlink:href and poster in a template what has ~ before a package. Of
+//     the styles at the top @import, @use, @forward, @reference and @plugin: of a package where
+//     ~ or pkg: says so, or where a package.json above has the name among its dependencies,
+//     since any other name may be that of a file beside this one.
+//   - Not read are templates and styles in another language than HTML and CSS with its
+//     relatives where they ask without quotes (pug; @import x in Sass's indented form),
+//     stylesheets that are files of their own, srcset, what compilers add, .astro, .mdx and
+//     node_modules.
 //   - HTML's comments are comments in .js, .cjs and .jsx as long as the file is no module.
 //
 // What is no JavaScript is a fault with its place. Some of it is read all the same,

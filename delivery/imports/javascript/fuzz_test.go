@@ -27,6 +27,8 @@ func seeds() []seed {
 		{"tsconfig.json", `{"extends": ["./tsconfig", "../x"], /* a */ "compilerOptions": {"baseUrl": ".", "paths": {"x*": ["../*"],},}, "references": [{"path": "."}]}`},
 		{"pnpm-workspace.yaml", "packages:\n  - 'a/*' # b\n  - \"!c\"\nd: [e]\n"},
 		{"a.vue", "<!-- --><template lang=''><a :b='c'>{{ d < e }}<br></a></template>\n<script lang=\"ts\">import 'x'</script><script setup src=y />\n<f><</f>"},
+		{"a.vue", "<template src='x'><p :a=\"{b: require('x')}\" @c='d; import(`y`)' v-for=\"e of import('z')\" src=~w>{{ import('v') }}</p></template><style lang=\"scss\">@use '~u' as f; @import (g) \"t\", url(s); // @</style>"},
+		{"a.svelte", "{#await import('x') then a}<p {...require('y')} b={import('z')} c=\"d{e}\"/>{:else if f}{/await}<style>@import url( '~w' );/*"},
 		{"a.svelte", "<script module>import 'x'</script>{#if `${a}` < '}'}<b c={d} {...e} f=\"{g ? '\"' : /* */ h}\"/>{/if}\n<style></style>"},
 	}
 }
@@ -34,8 +36,8 @@ func seeds() []seed {
 // FuzzRead reads one file of any text beside some that make use of it.
 func FuzzRead(f *testing.F) {
 	all := seeds()
-	if len(all) != 12 {
-		f.Fatalf("%d seeds, want 12", len(all))
+	if len(all) != 14 {
+		f.Fatalf("%d seeds, want 14", len(all))
 	}
 	for _, s := range all {
 		f.Add(s.file, []byte(s.text))
@@ -119,6 +121,13 @@ func TestHostile(t *testing.T) {
 		"quotes in vain": {"a.svelte", "{" + long("\"\\", 1<<20)},
 		"comments":       {"a.svelte", long("{/*", 1<<19)},
 		"texts":          {"a.svelte", "{" + long("`${", 1<<19)},
+		"expressions":    {"a.svelte", long("{import(", 1<<17)},
+		"in expressions": {"a.svelte", "{import('" + long("`${", 1<<18) + "}')}"},
+		"handlers":       {"a.vue", "<template>" + long("<a @b='import(", 1<<16)},
+		"mustaches":      {"a.vue", "<template>" + long("{{import(", 1<<17)},
+		"rules":          {"a.vue", "<style>" + long("@import (", 1<<17)},
+		"more rules":     {"a.vue", "<style>@import " + long("'x',", 1<<17)},
+		"strings":        {"a.vue", "<style>@import " + long("\"\\", 1<<18)},
 		"values":         {"package.json", long("[", 1<<20)},
 		"extended":       {"tsconfig.json", `{"extends": [` + long(`"./tsconfig.json",`, 1<<16) + `]}`},
 		"patterns":       {"package.json", `{"imports": {` + long(`"#a*b": "./*",`, 1<<16) + `}}`},

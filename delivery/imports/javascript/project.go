@@ -113,14 +113,15 @@ func (p *project) read(file string) {
 	a.code(p.texts[file], dialectOf(file))
 }
 
-// component keeps what the scripts of a component ask for.
+// component keeps what the scripts of a component ask for, its template and its styles.
 func (a asker) component() {
-	scripts, more := scriptsOf(a.file, a.texts[a.file])
-	if more {
+	parts, typed := partsOf(a.file, a.texts[a.file]), false
+	if parts.tooMany {
 		a.fault(a.file, 0, "there are more than %d scripts, and no more are read: a component has two at most", mostScripts)
 	}
-	for _, s := range scripts {
+	for _, s := range parts.scripts {
 		d, is := s.dialect()
+		typed = typed || d.ts
 		switch {
 		case s.from != "":
 			a.ask(ask{name: s.from, line: s.line})
@@ -131,6 +132,9 @@ func (a asker) component() {
 		default:
 			a.code(s.text, d)
 		}
+	}
+	for _, each := range parts.pieces {
+		a.piece(each, typed)
 	}
 }
 
