@@ -25,17 +25,7 @@ import (
 // sourceStep looks at one module's source and records what it found. A failure
 // is recorded as a state, and returned too, so that it counts as trouble.
 func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, error) {
-	var m deliverystore.ModuleRow
-	var was source.Source
-	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
-		if m, err = deliverystore.Module(tx, name); err != nil {
-			return err
-		}
-		if was, err = deliverystore.Source(tx, name); err != nil {
-			return err
-		}
-		return c.recallForged(tx, name)
-	})
+	m, was, err := c.sourceRow(ctx, name)
 	if fault.KindOf(err) == fault.NotFound {
 		return loop.Result{}, nil
 	}
@@ -78,6 +68,20 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 	}
 	_, behind := next.Behind()
 	return loop.Result{After: c.hooks.patience(name, behind)}, nil
+}
+
+// sourceRow is what the record has of a module's source before a look at it.
+func (c *Controller) sourceRow(ctx context.Context, name string) (m deliverystore.ModuleRow, was source.Source, err error) {
+	err = c.db.Read(ctx, func(tx *db.Tx) (err error) {
+		if m, err = deliverystore.Module(tx, name); err != nil {
+			return err
+		}
+		if was, err = deliverystore.Source(tx, name); err != nil {
+			return err
+		}
+		return c.recallForged(tx, name)
+	})
+	return m, was, err
 }
 
 // undeclareAll is a planted bug: what cannot be read is taken for what is not there.
