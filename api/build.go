@@ -1,6 +1,10 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"noxmesh/status"
+)
 
 // BuildsIn narrows the list.
 type BuildsIn struct {
@@ -35,6 +39,7 @@ type BuildOut struct {
 	Began       time.Time     `json:"began,omitzero"`
 	Ended       time.Time     `json:"ended,omitzero"`
 	Doing       *Doing        `json:"doing,omitempty"` // of one that is being made
+	Usual       *UsualOut     `json:"usual,omitempty"` // of one that is being made, or that is shown by itself
 	Steps       []StepOut     `json:"steps,omitempty"` // how long each took; the last of one that failed is where
 	Artifacts   []ArtifactOut `json:"artifacts,omitempty"`
 	LogSize     int64         `json:"log_size,omitempty"`
@@ -52,11 +57,12 @@ type Doing struct {
 	Since time.Time `json:"since"`
 }
 
+// UsualOut is how long the last builds of the module for this platform took that
+// ended well: the median.
+type UsualOut = status.Usual
+
 // StepOut is how long one step of a build took.
-type StepOut struct {
-	Step string `json:"step"`
-	Took int64  `json:"took"` // milliseconds
-}
+type StepOut = status.Step
 
 // ArtifactOut is one thing that a build has published.
 type ArtifactOut struct {

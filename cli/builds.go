@@ -138,7 +138,7 @@ func sizeOf(b api.BuildOut) string {
 func buildWords(b api.BuildOut, now time.Time) string {
 	words := b.Why
 	if d := b.Doing; d != nil {
-		words = joinedWords(words, d.Step+" for "+term.Span(now.Sub(d.Since)))
+		words = joinedWords(words, doingWords(d.Step, now.Sub(d.Since), b.Usual))
 	}
 	if b.Step != "" {
 		words = b.Step + ": " + words
@@ -151,6 +151,18 @@ func buildWords(b api.BuildOut, now time.Time) string {
 	}
 	if !b.Collected.IsZero() {
 		words = joinedWords(words, "collected "+term.Ago(now.Sub(b.Collected)))
+	}
+	return words
+}
+
+// doingWords say where a build is that is being made, and what is usual.
+func doingWords(step string, elapsed time.Duration, usual *api.UsualOut) string {
+	words := step + " for " + term.Span(elapsed)
+	if of, known := usual.Of(step); known {
+		words += ", usually " + spanOf(of.Milliseconds())
+	}
+	if usual != nil {
+		words += "; a whole build usually takes " + spanOf(usual.Took)
 	}
 	return words
 }

@@ -47,7 +47,7 @@ func (s *shell) showBuild(b api.BuildShowOut, now time.Time) {
 		{"source", sourceOf(b)}, {"commit", b.Commit}, {"tree", b.Tree}, {"platform", b.Platform},
 		{"attempt", numbered(b.Attempt, b.Lost)}, {"built in", builtInWhole(b)}, {"network", networkOf(b.BuildOut)},
 		{"builder", named(b.BuilderName, b.Builder)}, {"asked", moment(b.Asked, now)}, {"began", moment(b.Began, now)}, {"ended", moment(b.Ended, now)},
-		{"took", took(b.BuildOut)},
+		{"took", took(b.BuildOut)}, {"usually", usually(b.Usual)},
 	})
 	s.showSteps(b)
 	if len(b.Artifacts) > 0 {
@@ -100,9 +100,13 @@ func (s *shell) showSteps(b api.BuildShowOut) {
 	if len(b.Steps) == 0 {
 		return
 	}
-	t := newTable("STEP", "TOOK")
+	t := newTable("STEP", "TOOK", "USUALLY")
 	for _, step := range b.Steps {
-		t.row(step.Step, spanOf(step.Took))
+		is := ""
+		if of, known := b.Usual.Of(step.Step); known {
+			is = spanOf(of.Milliseconds())
+		}
+		t.row(step.Step, spanOf(step.Took), is)
 	}
 	s.line("")
 	s.table(t)
@@ -129,6 +133,17 @@ func (s *shell) showLast(b api.BuildShowOut) {
 		s.line("  | %s", term.Clean(strings.TrimRight(line, "\n")))
 	}
 	s.out.Hint("mesh logs %s shows all of its log, %s", short(b.Request), term.Bytes(b.LogHeld))
+}
+
+// usually is how long builds of a module take.
+func usually(u *api.UsualOut) string {
+	if u == nil {
+		return ""
+	}
+	if u.Builds == 1 {
+		return spanOf(u.Took) + ", the one that ended well"
+	}
+	return fmt.Sprintf("%s, by the last %d that ended well", spanOf(u.Took), u.Builds)
 }
 
 // sourceOf is where a build was cloned from.

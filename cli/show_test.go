@@ -80,6 +80,10 @@ func mixed() status.Status {
 			{
 				Module: "board-with-a-name-that-goes-on", Source: source, Built: &unfit,
 				Waiting: []status.Waiting{{For: "a new commit: its tests failed", Since: ago(time.Hour)}, {For: "a builder"}},
+				Building: &status.Building{
+					Request: "6b1e09c2aa315b1e09c2aa31", Builder: "forge", Since: ago(2 * time.Minute), Step: "test", StepSince: ago(time.Minute),
+					Usual: &status.Usual{Builds: 9, Took: 150_000, Steps: []status.Step{{Step: "test", Took: 71_000}}},
+				},
 				Finding: "two builders made different things of one commit\n\x1b[31mred",
 				Older:   []status.Older{{Commit: commit, Build: "sha256:" + strings.Repeat("a", 64), Nodes: 2}},
 				Lost: []status.Lost{
@@ -141,6 +145,7 @@ func TestWhatAPersonSees(t *testing.T) {
 			s.showBuild(api.BuildShowOut{BuildOut: api.BuildOut{
 				Request: "7b1e09c2aa315b1e09c2aa315b1e09c2", Module: "dots", Commit: strings.Repeat("e", 40), Platform: "linux/arm64", State: "leased",
 				BuilderName: "forge", Asked: ago(time.Minute), Began: ago(50 * time.Second), Doing: &api.Doing{Step: "build", Since: ago(40 * time.Second)}, Own: true,
+				Usual: &api.UsualOut{Builds: 1, Took: 62_000},
 			}, Repository: "https://git.example.org/dots", Tree: strings.Repeat("7", 40), Attempt: 3, Lost: 2}, noon)
 		},
 		"module": func(s *shell) {
@@ -341,6 +346,7 @@ func wholeBuild() api.BuildShowOut {
 			Request: "5b1e09c2aa315b1e09c2aa315b1e09c2", Module: "site", Commit: strings.Repeat("d", 40), Platform: "linux/amd64", State: "built",
 			Verdict: "unfit", Build: digest("b"), Content: digest("c"), Builder: "n1", BuilderName: "forge", Asked: ago(time.Minute), Began: ago(50 * time.Second),
 			Ended: ago(time.Second), Environment: digest("e"), Network: true, Finding: "not reproducible\nat all\x1b[2J",
+			Usual:     &api.UsualOut{Builds: 9, Took: 42_500, Steps: []api.StepOut{{Step: "build", Took: 2000}, {Step: "test", Took: 40_000}}},
 			Steps:     []api.StepOut{{Step: "clone", Took: 120}, {Step: "build", Took: 2_540}, {Step: "test", Took: 75_000}},
 			Artifacts: []api.ArtifactOut{{Name: "www", Type: "archive", Digest: digest("a"), Size: 5 << 20}, {Name: "unit", Type: "file", Digest: digest("f")}},
 		},

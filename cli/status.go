@@ -160,6 +160,9 @@ func (s *shell) showWaiting(m status.Module, now time.Time) {
 		said += w.For + "\n"
 		s.words("  "+waitWords(w.Since, now), w.For)
 	}
+	if b := m.Building; b != nil && b.Step != "" {
+		s.line("  build %s on %s: %s", short(b.Request), term.Clean(b.Builder), term.Clean(doingWords(b.Step, now.Sub(b.StepSince), b.Usual)))
+	}
 	for _, l := range m.Lost {
 		s.words("  "+s.lostWord(l, now), l.Words())
 	}

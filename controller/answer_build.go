@@ -38,10 +38,14 @@ func (c *Controller) answerBuild(ctx context.Context, _ api.Who, in api.BuildIn)
 			return err
 		}
 		names, err := identitystore.BuilderNames(tx)
+		if err != nil {
+			return err
+		}
 		out.BuildOut = buildOut(a, names)
 		asked(&out, r.Request)
 		out.Lost = r.Lost
 		out.Tests, out.Last, out.LogHeld = string(a.Tests), lastOf(l.Text), int64(len(l.Text))
+		out.Usual, err = usualOf(tx, a.Module, a.Platform)
 		return err
 	})
 	if err != nil {

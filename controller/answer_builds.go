@@ -45,10 +45,19 @@ func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsI
 			rows = rows[:len(rows)-1]
 		}
 		names, err := identitystore.BuilderNames(tx)
-		for _, a := range rows {
-			out.Builds = append(out.Builds, buildOut(a, names))
+		if err != nil {
+			return err
 		}
-		return err
+		for _, a := range rows {
+			one := buildOut(a, names)
+			if a.State == string(deliverystore.Leased) {
+				if one.Usual, err = usualOf(tx, a.Module, a.Platform); err != nil {
+					return err
+				}
+			}
+			out.Builds = append(out.Builds, one)
+		}
+		return nil
 	})
 	if err != nil {
 		return out, err

@@ -110,7 +110,7 @@ func (d *Difference) compareBuilt(f Facts, now time.Time) {
 	case Open:
 		d.wait(builderWords(f), last.Since)
 	case Leased:
-		d.wait("the build on builder "+builderName(f, last.Builder), last.Since)
+		d.wait("the build on builder "+BuilderName(f, last.Builder), last.Since)
 	case Withdrawn:
 		d.wait("a new commit, or mesh module look "+f.Module+": "+outcomeWords(f, last), last.Since)
 	case Done:

@@ -61,6 +61,8 @@ type Asked struct {
 	State   AskState
 	Builder string // leased: the builder's id
 	Since   time.Time
+	Doing   string // leased: the step that it is at, as far as its builder has said
+	DoingAt time.Time
 	Outcome build.Outcome // done
 	Step    build.Step    // done, failed
 	Why     string        // done, withdrawn

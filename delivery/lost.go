@@ -100,7 +100,7 @@ func (l *Lost) mend(f Facts, now time.Time) {
 		l.Says, l.Mends = "it is to be built again, and waits for "+builderWords(f), true
 		return
 	case Leased:
-		l.Says, l.Mends = "it is being built again on builder "+builderName(f, last.Builder), true
+		l.Says, l.Mends = "it is being built again on builder "+BuilderName(f, last.Builder), true
 		return
 	case Withdrawn:
 		l.Says = "it is not built again: " + outcomeWords(f, last) + l.instead(f, "")

@@ -52,7 +52,8 @@ func runsCommands(f Facts) bool {
 	return b != nil && len(b.Run)+len(b.Test) > 0
 }
 
-func builderName(f Facts, id string) string {
+// BuilderName is what a builder is called, or its id where nobody knows.
+func BuilderName(f Facts, id string) string {
 	for _, b := range f.Builders {
 		if b.ID == id {
 			return cmp.Or(b.Name, id)

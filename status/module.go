@@ -32,6 +32,7 @@ func OfModule(f ModuleFacts, now time.Time) Module {
 		m.Finding = delivery.Named(d, line.Finding)
 	}
 	m.Environment = EnvironmentOf(d, d.In)
+	m.Building = buildingOf(d)
 	m.count(f, line)
 	for _, w := range delivery.Compare(d, now).Waiting {
 		m.Waiting = append(m.Waiting, Waiting(w))

@@ -45,6 +45,7 @@ type Module struct {
 	Lost        []Lost       `json:"lost,omitempty"`  // builds that are declared, or kept to go back to, and that the registry does not have
 	Assigned    int          `json:"assigned"`        // nodes that it belongs on
 	Nodes       []On         `json:"nodes"`
+	Building    *Building    `json:"building,omitempty"`
 	Waiting     []Waiting    `json:"waiting,omitempty"`
 	Trouble     []Trouble    `json:"trouble,omitempty"`
 	Finding     string       `json:"finding,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"noxmesh/delivery"
 	"noxmesh/delivery/build"
 	"noxmesh/delivery/verdict"
 	"noxmesh/document"
@@ -143,6 +144,22 @@ func (a *Attempt) answered(is answered) (err error) {
 	w, err := db.FromJSON[build.Where]("where build "+is.build+" lies", is.bytes)
 	a.Network, a.Artifacts = m.Built.Network, build.Artifacts(m, w)
 	return err
+}
+
+// PastOf is the last builds of a module for a platform that ended well, newest first.
+func PastOf(tx *db.Tx, module, platform string, last int) ([]delivery.Past, error) {
+	return db.All(tx, func(r db.Row) (p delivery.Past, err error) {
+		var began, ended int64
+		var steps string
+		if err = r.Scan(&began, &ended, &steps); err != nil {
+			return p, err
+		}
+		p.Took = max(0, time.Duration(ended-began)*time.Millisecond)
+		p.Steps, err = db.FromJSON[[]build.Took]("how long the steps of a build took", steps)
+		return p, err
+	}, `SELECT a.began, a.ended, a.steps FROM answer a JOIN request r ON r.id = a.request
+		WHERE a.module = $1 AND r.platform = $2 AND a.outcome = 'built' AND a.tests <> 'failed' ORDER BY a.at DESC, a.request LIMIT $3`,
+		module, platform, int64(last))
 }
 
 // FindRequest is the id of the one request that a person means with the

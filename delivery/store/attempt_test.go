@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"noxmesh/delivery"
 	"noxmesh/delivery/build"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/internal/db"
@@ -137,5 +138,49 @@ func TestWhatABuildIsAtAndHowLongItTook(t *testing.T) {
 			t.Errorf("it has published %+v", got.Artifacts)
 		}
 		wantKind(t, d.Read(t.Context(), func(tx *db.Tx) error { _, err := deliverystore.OneAttempt(tx, "none"); return err }), fault.NotFound)
+	})
+}
+
+// What is usual is said by the last builds of that module and platform that ended
+// well, and by no others.
+func TestThePastOfAModule(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		end := func(module, commit string, minute int, change func(*build.Answer)) {
+			at := t0().Add(time.Duration(minute) * time.Minute)
+			add(t, d, request(t, module, commit, 1, at))
+			r := mustTake(t, d, "b1", at)
+			a := built(t, r, "b1", module+commit)
+			a.Began, a.Ended, a.Steps = 1000, 1000+int64(minute)*1000, []build.Took{{Step: "build", Took: int64(minute)}}
+			if change != nil {
+				change(&a)
+			}
+			save(t, d, a, at)
+		}
+		for i := range 5 {
+			end("web", fmt.Sprintf("c%d", i), i, nil)
+		}
+		end("web", "c5", 5, func(a *build.Answer) { a.Tests = build.TestsFailed })
+		end("dns", "c6", 6, nil)
+		end("web", "c7", 7, func(a *build.Answer) {
+			*a = build.Answer{Request: a.Request, Builder: a.Builder, Outcome: build.OutcomeFailed, Step: build.StepBuild, Ended: 99}
+		})
+		end("web", "c8", 8, func(a *build.Answer) { a.Steps, a.Ended = nil, 0 }) // its clock was set back
+		past := func(module, platform string) (all []delivery.Past) {
+			dbtest.Read(t, d, func(tx *db.Tx) (err error) {
+				all, err = deliverystore.PastOf(tx, module, platform, 3)
+				return err
+			})
+			return all
+		}
+		want := []delivery.Past{
+			{}, {Took: 4 * time.Second, Steps: []build.Took{{Step: "build", Took: 4}}}, {Took: 3 * time.Second, Steps: []build.Took{{Step: "build", Took: 3}}},
+		}
+		if diff := cmp.Diff(want, past("web", platform)); diff != "" {
+			t.Error(diff)
+		}
+		if all := past("web", "linux/arm64"); len(all) != 0 {
+			t.Errorf("for another platform there is %v", all)
+		}
 	})
 }

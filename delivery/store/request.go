@@ -183,7 +183,7 @@ type AskedRow struct {
 }
 
 const selectAsked = `SELECT r.module, r.id, r.document, r.state, r.builder, r.since, r.why,
-	coalesce(a.outcome, ''), coalesce(a.step, ''), coalesce(a.why, '')
+	r.step, r.step_at, coalesce(a.outcome, ''), coalesce(a.step, ''), coalesce(a.why, '')
 	FROM request r LEFT JOIN answer a ON a.request = r.id `
 
 // Asked is a module's requests as the comparison sees them.
@@ -205,14 +205,17 @@ func AskedOne(tx *db.Tx, id string) (AskedRow, bool, error) {
 }
 
 func scanAsked(r db.Row) (a AskedRow, err error) {
-	var document, state, outcome, step, answered string
-	var since int64
-	if err = r.Scan(&a.Module, &a.ID, &document, &state, &a.Builder, &since, &a.Why, &outcome, &step, &answered); err != nil {
+	var document, state, doing, outcome, step, answered string
+	var since, doingAt int64
+	if err = r.Scan(&a.Module, &a.ID, &document, &state, &a.Builder, &since, &a.Why, &doing, &doingAt, &outcome, &step, &answered); err != nil {
 		return a, err
 	}
 	q, err := db.FromJSON[build.Request]("request "+a.ID, document)
 	a.Closure = artifact.Closure{Tree: q.Tree, Platform: q.Platform, Inputs: q.Closure, Environment: q.In()}
 	a.Attempt, a.State, a.Since = q.Attempt, State(state), db.Time(since)
+	if a.State == Leased {
+		a.Doing, a.DoingAt = doing, db.Time(doingAt)
+	}
 	if a.State == Done {
 		a.Outcome, a.Step, a.Why = build.Outcome(outcome), build.Step(step), answered
 	}
