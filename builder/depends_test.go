@@ -1,7 +1,10 @@
 package builder
 
 import (
+	"context"
+	"net"
 	"net/http"
+	"net/netip"
 	"os/exec"
 	"strings"
 	"testing"
@@ -145,5 +148,62 @@ func TestWhatCannotBeHadFromOutside(t *testing.T) {
 				t.Errorf("the log says %s", log)
 			}
 		})
+	}
+}
+
+// A site of Node is built from what its package-lock.json names: from the
+// registry, with and without its address, and from another host.
+func TestANodeSiteIsBuiltFromWhatItsLockNames(t *testing.T) {
+	t.Parallel()
+	needsSandbox(t)
+	needsTool(t, "npm")
+	repo, rig, outside := newRepository(t), newRig(t), supplytest.Serve(t)
+	rig.withInternet("the page")
+	rig.config.Network = false
+	rig.config.Dependencies = upstreams(outside)
+	rig.config.outside.Dial = func(ctx context.Context, _ netip.AddrPort) (net.Conn, error) {
+		d := net.Dialer{}
+		return d.DialContext(ctx, "tcp", strings.TrimPrefix(outside.URL, "http://"))
+	}
+	pack := func(name string) string {
+		return outside.Npm(t, name, "1.0.0", map[string]string{"package.json": `{"name": "` + name + `", "version": "1.0.0", "main": "index.js"}`, "index.js": "module.exports = '" + name + "'\n"})
+	}
+	left, right, far := pack("left"), pack("@team/right"), pack("far")
+	packageLock := func(optional string) string {
+		return `{"name": "site", "version": "1.0.0", "lockfileVersion": 3, "requires": true, "packages": {
+		"": {"name": "site", "version": "1.0.0", "dependencies": {"left": "^1.0.0", "@team/right": "^1.0.0", "far": "http://site.example/npm/far/-/far-1.0.0.tgz"}, "optionalDependencies": {"more": "^1.0.0"}},
+		"node_modules/left": {"version": "1.0.0", "resolved": "https://registry.npmjs.org/left/-/left-1.0.0.tgz", "integrity": "` + left + `"},
+		"node_modules/@team/right": {"version": "1.0.0", "integrity": "` + right + `"},
+		"node_modules/more": {"version": "1.0.0", "optional": true, "resolved": "https://registry.npmjs.org/more/-/more-1.0.0.tgz", "integrity": "` + optional + `"},
+		"node_modules/far": {"version": "1.0.0", "resolved": "http://site.example/npm/far/-/far-1.0.0.tgz", "integrity": "` + far + `"}}}`
+	}
+	files := map[string]string{
+		"package.json": `{"name": "site", "version": "1.0.0", "dependencies": {"left": "^1.0.0", "@team/right": "^1.0.0", "far": "http://site.example/npm/far/-/far-1.0.0.tgz"}, "optionalDependencies": {"more": "^1.0.0"}}`,
+		"main.js":      "console.log(require('left'), require('@team/right'), require('far'))\n", "package-lock.json": packageLock(pack("more")),
+	}
+	q := repo.request(repo.commit(outsider("npm ci\nnode main.js >dist/says", files)), "")
+	a := rig.build(q)
+	log := rig.controller.logOf(q)
+	if a.Outcome != build.OutcomeBuilt {
+		t.Fatalf("%s: %s\n%s", a.Outcome, a.Why, log)
+	}
+	if got := rig.content(a, "says"); got != "left @team/right far\n" {
+		t.Errorf("it says %q", got)
+	}
+	if want := "/npm/@team/right/-/right-1.0.0.tgz /npm/far/-/far-1.0.0.tgz /npm/left/-/left-1.0.0.tgz /npm/more/-/more-1.0.0.tgz"; strings.Join(outside.Asked(), " ") != want || !strings.Contains(log, "dependencies: 4 files fetched") {
+		t.Errorf("the log says %s", log)
+	}
+	// npm goes on without an optional package: the build does not.
+	q = repo.request(repo.commit(map[string]string{"package-lock.json": packageLock(left)}), "")
+	outside.Put("/npm/more/-/more-1.0.0.tgz", []byte("evil"))
+	other := newRig(t) // nothing is kept there
+	other.config.Dependencies, other.config.outside = rig.config.Dependencies, rig.config.outside
+	rig = other
+	if a := rig.build(q); a.Outcome != build.OutcomeFailed || !strings.Contains(a.Why, `the dependency more 1.0.0, which "package-lock.json" names: it has the hash sha512-`) {
+		t.Errorf("%s: %s\n%s", a.Outcome, a.Why, rig.controller.logOf(q))
+	}
+	q = repo.request(repo.commit(map[string]string{"package-lock.json": `{"lockfileVersion": 3, "packages": {"node_modules/left": {"version": "1.0.0", "integrity": "sha1-x"}}}`, "build.sh": "npm ci\n"}), "")
+	if a := rig.build(q); a.Outcome != build.OutcomeFailed || !strings.Contains(a.Why, "the npm package @team/right is in no package-lock.json") || !strings.Contains(a.Why, `the integrity "sha1-x" proves nothing`) {
+		t.Errorf("%s: %s\n%s", a.Outcome, a.Why, rig.controller.logOf(q))
 	}
 }

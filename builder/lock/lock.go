@@ -13,7 +13,7 @@ type Locks struct {
 	Npm    []Npm
 	Python []Python
 	Crates []Crate
-	Files  []string // the lock files that name anything
+	Files  []string // the lock files that name anything, or mean to
 	Faults []error  // what in lock files names nothing that can be fetched, and why
 }
 
@@ -47,7 +47,7 @@ type Crate struct {
 }
 
 // Empty reports whether there is no lock file that names anything, or means to.
-func (l Locks) Empty() bool { return len(l.Files) == 0 && len(l.Faults) == 0 }
+func (l Locks) Empty() bool { return len(l.Files) == 0 }
 
 // Says is what is named, for people.
 func (l Locks) Says() string {

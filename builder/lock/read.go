@@ -84,7 +84,7 @@ func (l *Locks) take(name string, data []byte) {
 		l.Python, faults = added(l.Python, name, data, DecodePython)
 	}
 	l.Faults = append(l.Faults, faults...)
-	if len(l.Go)+len(l.Npm)+len(l.Python)+len(l.Crates) > before {
+	if len(l.Go)+len(l.Npm)+len(l.Python)+len(l.Crates) > before || len(faults) > 0 {
 		l.Files = append(l.Files, name)
 	}
 }

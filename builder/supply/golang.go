@@ -101,7 +101,7 @@ func (x *Session) unnamedGo(path string) error {
 // envGo has the go command ask here and nowhere else. It holds what it gets
 // against go.sum itself; a database of sums could not be reached.
 func (x *Session) envGo() [][2]string {
-	if len(x.order.Locks.Go) == 0 {
+	if !x.reads("go.sum", "go.work.sum") {
 		return nil
 	}
 	return [][2]string{{"GOPROXY", x.order.At + "/go"}, {"GOSUMDB", "off"}, {"GOTOOLCHAIN", "local"}}

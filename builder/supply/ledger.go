@@ -44,15 +44,20 @@ const mostLacking = 20
 
 // lacks notes what was asked for and is named nowhere.
 func (l *ledger) lacks(what error) {
-	line := what.Error()
-	if hint := fault.HintOf(what); hint != "" {
-		line += " (" + hint + ")"
-	}
+	line := worded(what)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.lacking) < mostLacking && !slices.Contains(l.lacking, line) {
 		l.lacking = append(l.lacking, line)
 	}
+}
+
+// worded is an error with what to do.
+func worded(err error) string {
+	if hint := fault.HintOf(err); hint != "" {
+		return err.Error() + " (" + hint + ")"
+	}
+	return err.Error()
 }
 
 // alone waits until nobody else sees to the same thing.
@@ -100,7 +105,7 @@ func (x *Session) Lacking() string {
 			if i == mostLacking {
 				break
 			}
-			all = append(all, f.Error())
+			all = append(all, worded(f))
 		}
 	}
 	return strings.Join(all, "\n")

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -71,8 +73,10 @@ type Session struct {
 // Open is a server for one build that nobody asks yet.
 func (s *Supply) Open(o Order) *Session {
 	x := &Session{order: o, depot: s.depot, from: s.from, answers: map[string]http.HandlerFunc{}}
+	o.Outside.Note = func(string) {} // who is asked stands in the lock file, and what goes wrong is said with it
 	x.fetcher = newFetcher(s.from, gateway.New(o.Outside))
 	x.addGo()
+	x.addNpm()
 	return x
 }
 
@@ -107,21 +111,19 @@ func (x *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuse says why to the tool, with a status after which none tries again.
 func refuse(w http.ResponseWriter, code int, err error) {
-	text := "mesh-builder: " + err.Error()
-	if hint := fault.HintOf(err); hint != "" {
-		text += " (" + hint + ")"
-	}
-	http.Error(w, text, code)
+	http.Error(w, "mesh-builder: "+worded(err), code)
 }
 
 // unnamed is what is said of a path that no lock file names.
-func (x *Session) unnamed(path string) error {
-	kind, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+func (x *Session) unnamed(key string) error {
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(key, "/"), "/")
 	switch kind {
 	case "go":
 		return x.unnamedGo(rest)
+	case "npm":
+		return x.unnamedNpm(rest)
 	}
-	return fault.New(fault.NotFound, "%q is named by no lock file", shortly(path))
+	return fault.New(fault.NotFound, "%q is named by no lock file", shortly(key))
 }
 
 // shortly is the beginning of what a build has said, on one line.
@@ -143,7 +145,12 @@ func (x *Session) Env() [][2]string {
 	if x == nil {
 		return nil
 	}
-	return x.envGo()
+	return slices.Concat(x.envGo(), x.envNpm())
+}
+
+// reads reports whether the tree has a lock file of one of these names.
+func (x *Session) reads(names ...string) bool {
+	return slices.ContainsFunc(x.order.Locks.Files, func(file string) bool { return slices.Contains(names, path.Base(file)) })
 }
 
 // nowhere is an ecosystem that the operator fetches nothing of.

@@ -65,7 +65,6 @@ func (b *bench) session(files map[string]string, fresh bool) *supply.Session {
 	}
 	x := b.supply.Open(supply.Order{
 		Locks: locks, At: "http://127.0.0.1:3128", Fresh: fresh, Outside: gateway.Config{
-			Note: func(string) {},
 			Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
 				if host == "inside.example" {
 					return []netip.Addr{netip.MustParseAddr("10.0.0.7")}, nil

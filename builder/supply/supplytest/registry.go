@@ -1,13 +1,19 @@
 package supplytest
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
+	"crypto/sha512"
+	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -104,6 +110,41 @@ func (r *Registry) Go(t *testing.T, module, version string, files map[string]str
 	r.Put(at+".mod", []byte(files["go.mod"]))
 	r.Put(at+".info", fmt.Appendf(nil, `{"Version":%q,"Time":"2020-01-01T00:00:00Z"}`, version))
 	r.Put("/go/"+module+"/@v/list", []byte(version+"\n"))
+}
+
+// Npm has a version of an npm package, and gives its integrity.
+func (r *Registry) Npm(t *testing.T, name, version string, files map[string]string) string {
+	t.Helper()
+	body := Tarball(t, "package/", files)
+	r.Put("/npm/"+name+"/-/"+path.Base(name)+"-"+version+".tgz", body)
+	sum := sha512.Sum512(body)
+	return "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Tarball is files in a .tar.gz, each below a folder.
+func Tarball(t *testing.T, below string, files map[string]string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	packed := gzip.NewWriter(&b)
+	w := tar.NewWriter(packed)
+	names := []string{}
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		err := w.WriteHeader(&tar.Header{Name: below + name, Mode: 0o644, Size: int64(len(files[name]))})
+		if err == nil {
+			_, err = w.Write([]byte(files[name]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), packed.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // Tidy is the go.sum that the go command writes for these files, and its go.mod.
