@@ -67,3 +67,32 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A name is the mesh's own by its registry alone, whatever a public one is called.
+func TestNamesOfTheMesh(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"mesh.internal/base":       "base ",
+		"mesh.internal/base/tools": "base tools",
+		"mesh.internal/base:1":     "base ",
+		"mesh.internal/a/b/c":      "own",
+		"mesh.internal:80/base":    "",
+		"base":                     "",
+		"mesh/base":                "",
+		"a.mesh.internal/base":     "",
+	} {
+		r, _ := image.Parse(in)
+		got := ""
+		if module, artifact, ok := r.Module(); ok {
+			got = module + " " + artifact
+		} else if r.IsOwn() {
+			got = "own"
+		}
+		if got != want {
+			t.Errorf("%s is %q, want %q", in, got, want)
+		}
+	}
+	if image.OfModule("a", "b") != "mesh.internal/a/b" || image.OfModule("a", "") != "mesh.internal/a" {
+		t.Error("the name of a module's image")
+	}
+}

@@ -5,12 +5,10 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	mesh "noxmesh"
 	"noxmesh/document"
-	"noxmesh/image"
 )
 
 // artifactTypes is what a build can make.
@@ -86,22 +84,6 @@ func (c *checker) image(path string, a Artifact) {
 		if len(a.Env[name]) > ContentLimit || strings.ContainsRune(a.Env[name], 0) {
 			c.Fault(at, "want at most 64 KiB and no zero byte", "the value cannot stand in an environment")
 		}
-	}
-}
-
-// base checks what an image stands on: bytes that are part of what the build is
-// made of.
-func (c *checker) base(path, base, in string) {
-	if base == "" || base == in {
-		return
-	}
-	switch r, ok := image.Parse(base); {
-	case !ok:
-		c.Fault(path, wantImage, "%q is not the name of an image", document.Short(base))
-	case len(base) > imageLimit:
-		c.Fault(path, "want at most "+strconv.Itoa(imageLimit), "%d bytes", len(base))
-	case !document.Digest(r.Digest).Valid():
-		c.Fault(path, "name it by its digest, as NAME@sha256:…, or as build.in names it", "%q is a name that may mean another image tomorrow, and this version follows none but that of build.in", document.Short(base))
 	}
 }
 

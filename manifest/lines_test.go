@@ -24,6 +24,9 @@ func TestLinesOf(t *testing.T) {
 		"an instance is where its name is": {"{\"module\": \"a\", \"instances\": {\n\"db\":\n\n{\n\"of\": \"postgres-database\"}\n,\"web\": {\"of\": \"route\"}}}", manifest.Lines{
 			Requires: map[string]int{}, Instances: map[string]int{"db": 2, "web": 6},
 		}},
+		"each image": {"{\"module\": \"a\", \"build\": {\"in\":\n\"golang:1.26\", \"artifacts\": {\n\"same\": {\"type\": \"image\", \"path\": \"a\", \"base\": \"golang:1.26\"},\n\"other\": {\"type\": \"image\", \"path\": \"a\",\n\"base\": \"mesh.internal/b\"}}}}", manifest.Lines{
+			Requires: map[string]int{}, Instances: map[string]int{}, In: 1, Bases: map[string]int{"other": 5},
+		}},
 	} {
 		m, err := manifest.DecodeSource("module.json", []byte(c.text))
 		if err != nil {

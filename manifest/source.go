@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	mesh "noxmesh"
 	"noxmesh/document"
-	"noxmesh/image"
 	"noxmesh/internal/fault"
 )
 
@@ -49,7 +47,7 @@ func checkSource(s Source, r *document.Reading) {
 	}
 	c.things(things)
 	if s.Build != nil {
-		c.build(*s.Build, s.Resources)
+		c.build(s.Module, *s.Build, s.Resources)
 	}
 }
 
@@ -96,8 +94,8 @@ func wantArtifact(named string, b *Build) string {
 	return document.Nearest(named, known, otherwise)
 }
 
-func (c *checker) build(b Build, resources []Resource) {
-	c.in(b.In)
+func (c *checker) build(module string, b Build, resources []Resource) {
+	c.in(module, b.In)
 	c.commands("build.run", b.Run)
 	c.commands("build.test", b.Test)
 	if b.Limits != nil {
@@ -118,37 +116,11 @@ func (c *checker) build(b Build, resources []Resource) {
 		}
 		c.artifact(path, name, a)
 		if a.Type == typeImage {
-			c.base(path+".base", a.Base, b.In)
+			c.base(path+".base", module, a.Base, b.In)
 		}
 	}
 	c.eachOnce(b.Artifacts)
 }
-
-// in checks what the module is built in: the name of an image as everybody writes
-// it, or one that says the very bytes.
-func (c *checker) in(name string) {
-	if name == "" {
-		return
-	}
-	r, ok := image.Parse(name)
-	before, digest, pinned := strings.Cut(name, "@")
-	_, known := image.Parse(before)
-	switch {
-	case !ok && pinned && known && !document.Digest(digest).Valid():
-		c.Fault("build.in", wantDigest, "%q is not a digest", document.Short(digest))
-	case !ok:
-		c.Fault("build.in", wantImage, "%q is not the name of an image", document.Short(name))
-	case r.Digest != "" && !document.Digest(r.Digest).Valid():
-		c.Fault("build.in", wantDigest, "%q is not a digest", document.Short(r.Digest))
-	case len(name) > imageLimit:
-		c.Fault("build.in", "want at most "+strconv.Itoa(imageLimit), "%d bytes", len(name))
-	}
-}
-
-const (
-	wantImage  = "want it as docker writes it, as golang:1.26, or REGISTRY/NAME:TAG, or NAME@sha256:…"
-	imageLimit = 512
-)
 
 // commands checks lists of words: each is run as it is, by no shell.
 func (c *checker) commands(path string, commands [][]string) {
