@@ -1,6 +1,7 @@
 package builder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -104,7 +105,8 @@ func (o *order) basePath(d document.Digest) string {
 }
 
 // base is what an image stands on, with its layers on the bench. Its digest stands
-// in the manifest, or is that of the image which the module is built in.
+// in the manifest, or is that of the image which the module is built in, or what
+// another module has made.
 func (o *order) base(ctx context.Context, named string) (remote.Image, error) {
 	of, _ := image.Parse(named)
 	digest := document.Digest(of.Digest)
@@ -117,8 +119,12 @@ func (o *order) base(ctx context.Context, named string) (remote.Image, error) {
 		digest = o.request.In()
 	}
 	var base remote.Image
-	source := o.images.Source()
-	err := o.patiently(ctx, func() (err error) {
+	source, made, err := o.sourceOf(of)
+	if err != nil {
+		return base, err
+	}
+	digest = cmp.Or(made, digest)
+	err = o.patiently(ctx, func() (err error) {
 		base, err = source.Image(ctx, of, digest, o.request.Platform)
 		return err
 	})

@@ -16,6 +16,7 @@ import (
 	"noxmesh/builder/shelf"
 	"noxmesh/delivery/build"
 	"noxmesh/delivery/imports"
+	"noxmesh/image"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
@@ -52,17 +53,42 @@ func (l laid) mounts() []string {
 
 // against is what the request is built against, for people.
 func (o *order) against() string {
-	if n := len(o.request.Laid); n != 1 {
-		return fmt.Sprintf("%d libraries", n)
+	libraries := len(o.libs())
+	images := len(o.request.Laid) - libraries
+	counted := func(n int, one, many string) string {
+		if n == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprintf("%d %s", n, many)
 	}
-	return "1 library"
+	switch {
+	case images == 0:
+		return counted(libraries, "library", "libraries")
+	case libraries == 0:
+		return counted(images, "image", "images")
+	}
+	return counted(libraries, "library", "libraries") + " and " + counted(images, "image", "images")
+}
+
+// libs is the libraries that the request is built against: images are nothing that
+// commands find beside their tree.
+func (o *order) libs() []build.Laid {
+	return slices.DeleteFunc(slices.Clone(o.request.Laid), build.Laid.IsImage)
 }
 
 // lay lays out what the request is built against, outside of the tree, and wires
 // it in each language's own way. What cannot be had is never the module's fault.
 func (o *order) lay(ctx context.Context, _ *made) error {
-	o.laid.lib = map[string]string{}
 	for _, l := range o.request.Laid {
+		if l.IsImage() {
+			o.log.Note("%s: image %s, %s", image.OfModule(l.Module, ""), l.Artifact, l.Digest)
+		}
+	}
+	if len(o.libs()) == 0 {
+		return nil
+	}
+	o.laid.lib = map[string]string{}
+	for _, l := range o.libs() {
 		if err := o.layOne(ctx, l); err != nil {
 			return environment("%s", said(fault.Add(err, "lay out %q of %q, %s", l.Artifact, l.Module, l.Digest)))
 		}
@@ -83,7 +109,7 @@ func (o *order) lay(ctx context.Context, _ *made) error {
 // languages is those that anything is laid out in.
 func (o *order) languages() []string {
 	var all []string
-	for _, l := range o.request.Laid {
+	for _, l := range o.libs() {
 		all = append(all, l.Language)
 	}
 	slices.Sort(all)

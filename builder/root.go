@@ -58,13 +58,16 @@ func (o *order) inside(ctx context.Context, _ *made) error {
 	of, _ := image.Parse(e.Image)
 	var root rootfs.Root
 	var final error // that trying again at once does not help
-	err := o.patiently(ctx, func() (err error) {
-		root, err = o.images.Root(ctx, rootfs.Wanted{Of: of, Digest: e.Digest, Platform: o.request.Platform})
-		if disk.Refused(err) || fault.KindOf(err) == fault.Denied {
-			final, err = err, nil
-		}
-		return err
-	})
+	from, _, err := o.sourceOf(of)
+	if err == nil {
+		err = o.patiently(ctx, func() (err error) {
+			root, err = o.images.Root(ctx, rootfs.Wanted{Of: of, Digest: e.Digest, Platform: o.request.Platform, From: from})
+			if disk.Refused(err) || fault.KindOf(err) == fault.Denied && !of.IsOwn() {
+				final, err = err, nil
+			}
+			return err
+		})
+	}
 	if err = cmp.Or(err, final); err != nil {
 		return environment("%s", said(fault.Add(err, "build in the image %s@%s", e.Image, e.Digest)))
 	}

@@ -13,12 +13,12 @@ import (
 	mesh "noxmesh"
 	"noxmesh/api"
 	"noxmesh/delivery"
+	"noxmesh/delivery/build"
 	"noxmesh/delivery/graph"
 	"noxmesh/delivery/imports"
 	"noxmesh/delivery/imports/spoken"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
-	"noxmesh/image"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
@@ -77,7 +77,7 @@ func (c *Controller) answerChange(ctx context.Context, _ api.Who, in api.ChangeI
 	err = c.with(ctx, func(v *view) error {
 		f := v.facts(v.modules[in.Module].row)
 		f.Source.Manifest = seen.Manifest
-		w := v.wantedAt(seen)
+		w := v.wantedAt(in.Module, seen)
 		out.Environment = status.EnvironmentOf(f, w)
 		if was := base.source.Manifest.Build; was != nil && was.In != w.In && base.source.Commit != "" {
 			out.Instead = was.In
@@ -128,33 +128,30 @@ func (p places) codesOf(modules []deliverystore.Coded) []graph.Code {
 	return all
 }
 
-// codeOf is what the graph needs to know of a module with this source. The image
-// that it is built in is asked for like any other.
+// codeOf is what the graph needs to know of a module with this source.
 func (p places) codeOf(m mesh.Module, s source.Source) graph.Code {
 	key, there := p[m.Repository]
 	if !there {
 		key = git.Key(m.Repository)
 		p[m.Repository] = key
 	}
-	return graph.Code{Module: m.Name, Repository: key, Folder: m.Folder, Says: s.Code.Says, Also: imageOf(m.Folder, s)}
+	code := graph.Code{Module: m.Name, Repository: key, Folder: m.Folder, Says: s.Code.Says}
+	return withImages(code, s.Manifest, s.Lines)
 }
 
-// imageOf is that a module asks for the image that it is built in.
-func imageOf(folder string, s source.Source) []graph.Asked {
-	b := s.Manifest.Build
-	if b == nil || b.In == "" {
-		return nil
+// withImages is a module's code with the images that its manifest asks for and
+// makes: they are edges like any other.
+func withImages(code graph.Code, m manifest.Source, lines manifest.Lines) graph.Code {
+	code.Also, code.Gives = nil, nil
+	for _, i := range m.AskedImages() {
+		at := imports.Place{File: path.Join(code.Folder, manifest.Name), Line: lines.OfImage(i.Artifact)}
+		code.Also = append(code.Also, graph.Asked{Language: build.InImages, Name: i.Name, At: at})
 	}
-	r, ok := image.Parse(b.In)
-	if !ok {
-		return nil
+	for _, name := range slices.Sorted(maps.Keys(m.Images())) {
+		code.Gives = append(code.Gives, graph.Owned{Language: build.InImages, Name: name})
 	}
-	at := imports.Place{File: path.Join(folder, manifest.Name), Line: s.Lines.In}
-	return []graph.Asked{{Language: inImages, Name: r.Name(), At: at}}
+	return code
 }
-
-// inImages is the language in which images are asked for.
-const inImages = "container"
 
 // with is what follows where the module is what was seen.
 func (b base) with(seen source.Seen) graph.Change {
@@ -164,8 +161,8 @@ func (b base) with(seen source.Seen) graph.Change {
 		is.Set(code)
 	}
 	code := b.code
-	code.Says, code.Also = seen.Code.Says, imageOf(b.module.Folder, source.Source{Manifest: seen.Manifest, Lines: seen.Lines})
-	is.Set(code)
+	code.Says = seen.Code.Says
+	is.Set(withImages(code, seen.Manifest, seen.Lines))
 	return graph.Would(was, is, b.module.Name, seen.Tree != b.source.Tree || b.moved)
 }
 

@@ -11,6 +11,7 @@ import (
 	mesh "noxmesh"
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/build"
 	"noxmesh/delivery/environment"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
@@ -298,14 +299,16 @@ func (v *view) imagesAsked() []string {
 	return slices.Sorted(maps.Keys(asked))
 }
 
-// wanted is the image that a source asks to be built in, and what is known of it.
-// The image of a module would be a build edge like any other.
+// wanted is the image that a source asks to be built in, and what is known of it,
+// but for what another module makes.
 func (v *view) wanted(s source.Source) environment.Wanted {
 	if s.Commit == "" || s.Manifest.Build == nil || s.Manifest.Build.In == "" {
 		return environment.Wanted{}
 	}
 	w := environment.Wanted{In: s.Manifest.Build.In}
-	w.Owner = v.code.Owner(inImages, w.Reference().Name())
+	if w.Own() {
+		w.Owner = v.code.Owner(build.InImages, w.In)
+	}
 	if key := v.imageOf(s); key != "" {
 		w.Image = v.images[key]
 	}

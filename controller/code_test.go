@@ -27,12 +27,12 @@ func (r *rig) coded(module, commit, says string) {
 	}
 	for _, a := range strings.Fields(asks) {
 		name, test := strings.CutSuffix(a, "?")
-		f.Imports = append(f.Imports, imports.Import{Name: name, Test: test, At: imports.Place{File: "Containerfile", Line: 3}})
+		f.Imports = append(f.Imports, imports.Import{Name: name, Test: test, At: imports.Place{File: "main.go", Line: 3}})
 	}
 	s := source.Source{
 		Module: module, Commit: commit, Tree: "t" + commit, Head: commit, State: source.Read, MovedAt: clock.Now(), Since: clock.Now(), LookedAt: clock.Now(),
-		Manifest: manifest.Source{Module: module, Build: &manifest.Build{Artifacts: map[string]manifest.Artifact{"lib": {Type: "library", Language: "container"}}}},
-		Code:     imports.Reading{Key: module + commit, Says: imports.Say(map[string]imports.Found{"container": f})},
+		Manifest: manifest.Source{Module: module, Build: &manifest.Build{Artifacts: map[string]manifest.Artifact{"lib": {Type: "library", Language: "go"}}}},
+		Code:     imports.Reading{Key: module + commit, Says: imports.Say(map[string]imports.Found{"go": f})},
 	}
 	r.tx(func(tx *db.Tx) error { return deliverystore.SaveSource(tx, s) })
 }
@@ -123,8 +123,8 @@ func TestWhatStandsAgainstABuildIsNamed(t *testing.T) {
 	r.coded("d", commits.a, "d;")
 	r.coded("e", commits.a, "e; d")
 	for module, want := range map[string]string{
-		"a": `waits for its imports: it is built against "b", which is in a circle of imports: b → (Containerfile:3) c → (Containerfile:3) b`,
-		"c": "waits for its imports: it is in a circle of imports: b → (Containerfile:3) c → (Containerfile:3) b",
+		"a": `waits for its imports: it is built against "b", which is in a circle of imports: b → (main.go:3) c → (main.go:3) b`,
+		"c": "waits for its imports: it is in a circle of imports: b → (main.go:3) c → (main.go:3) b",
 		"e": "waits for the build of d",
 	} {
 		if got := r.waits(module); got != want {
@@ -132,7 +132,7 @@ func TestWhatStandsAgainstABuildIsNamed(t *testing.T) {
 		}
 	}
 	r.build("d") // which makes no library
-	const none = `waits for a library of d: it is imported in container and makes none; say under build.artifacts of its module.json {"container": {"type": "library", "language": "container"}}`
+	const none = `waits for a library of d: it is imported in go and makes none; say under build.artifacts of its module.json {"go": {"type": "library", "language": "go"}}`
 	if got := r.waits("e"); got != none {
 		t.Errorf("%s\nwant %s", got, none)
 	}

@@ -157,6 +157,10 @@ func (v *view) imageMoved(module string) bool {
 }
 
 // wantedAt is the image that a commit which was seen asks to be built in.
-func (v *view) wantedAt(seen source.Seen) environment.Wanted {
-	return v.wanted(source.Source{Commit: seen.Commit, Manifest: seen.Manifest})
+func (v *view) wantedAt(module string, seen source.Seen) environment.Wanted {
+	w := v.wanted(source.Source{Commit: seen.Commit, Manifest: seen.Manifest})
+	if owner := v.modules[w.Owner]; owner != nil && w.Owner != module {
+		w.Made = delivery.ImageOf(v.facts(owner.row), w.In)
+	}
+	return w
 }

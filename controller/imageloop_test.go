@@ -2,7 +2,6 @@ package controller
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"noxmesh/delivery"
 	"noxmesh/delivery/build"
 	"noxmesh/delivery/environment"
-	"noxmesh/delivery/imports"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
 	"noxmesh/internal/clock"
@@ -219,29 +217,6 @@ func TestEachThingThatIsWrongWithAnImageIsNamed(t *testing.T) {
 	}
 }
 
-func TestTheImageOfAModuleIsABuildEdge(t *testing.T) {
-	t.Parallel()
-	r, _ := inImage(t)
-	r.commit("web", builtIn("web", "registry.example/base:1", "a"))
-	r.add("web", api.ModuleAddIn{Repository: r.address("web")})
-	r.step("web")
-	r.repo("base", "a")
-	r.add("base", api.ModuleAddIn{Repository: r.address("base")})
-	r.step("base")
-	r.owns("base", inImages, "registry.example/base")
-	_, waits := r.stale("web")
-	if !strings.Contains(waits, "the image registry.example/base:1 that it is built in, which is of module base: this version builds nothing in an image of another module yet") || strings.Contains(waits, "library") {
-		t.Errorf("%q", waits)
-	}
-	g, err := r.answerGraph(t.Context(), api.Who{}, api.GraphIn{})
-	r.must(err)
-	if at := slices.IndexFunc(g.Edges, func(e api.Edge) bool {
-		return e.From == "web" && e.To == "base" && e.For[0].Line == 1
-	}); at < 0 {
-		t.Errorf("no edge: %+v", g.Edges)
-	}
-}
-
 func TestABuildInNoImageIsTheBuildersOwn(t *testing.T) {
 	t.Parallel()
 	r, _ := inImage(t)
@@ -259,17 +234,4 @@ func TestABuildInNoImageIsTheBuildersOwn(t *testing.T) {
 	if e := r.status().Modules[0].Environment; e == nil || !strings.Contains(e.Words(), "not reproducible in general") {
 		t.Errorf("%+v", e)
 	}
-}
-
-// owns lets a module's code own a name, as a reading that a later version makes would say.
-func (r *rig) owns(module, language, name string) {
-	r.t.Helper()
-	r.tx(func(tx *db.Tx) error {
-		s, err := deliverystore.Source(tx, module)
-		if err != nil {
-			return err
-		}
-		s.Code = imports.Reading{Key: module, Says: imports.Say(map[string]imports.Found{language: {Owns: []imports.Own{{Name: name, At: imports.Place{File: "module.json"}}}}})}
-		return deliverystore.SaveSource(tx, s)
-	})
 }

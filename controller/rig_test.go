@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -204,17 +205,32 @@ func (r *rig) assign(module string) {
 func (r *rig) library(module, text string) document.Digest {
 	r.t.Helper()
 	digest := document.Sum([]byte(text))
-	r.built(module, &manifest.Library{Artifact: "lib", Language: "container", Digest: digest})
+	r.built(module, gives{library: &manifest.Library{Artifact: "lib", Language: "go", Digest: digest}, tests: verdict.Fit})
 	return digest
+}
+
+// image is a build in which each image that the module makes is this.
+func (r *rig) image(module, text string) document.Digest {
+	r.t.Helper()
+	digest := document.Sum([]byte(text))
+	r.built(module, gives{image: digest, tests: verdict.Fit})
+	return digest
+}
+
+// gives is what a build came to.
+type gives struct {
+	library *manifest.Library
+	image   document.Digest
+	tests   verdict.Verdict
 }
 
 // build is what a builder makes of the source as it was read, fit and recorded.
 func (r *rig) build(module string) artifact.Build {
 	r.t.Helper()
-	return r.built(module, nil)
+	return r.built(module, gives{tests: verdict.Fit})
 }
 
-func (r *rig) built(module string, library *manifest.Library) artifact.Build {
+func (r *rig) built(module string, is gives) artifact.Build {
 	r.t.Helper()
 	row, f, _, err := r.factsOf(r.t.Context(), module)
 	r.must(err)
@@ -233,9 +249,15 @@ func (r *rig) built(module string, library *manifest.Library) artifact.Build {
 	}
 	m.Built.Closure, m.Built.Environment = d.Ask.Closure.Inputs, d.Ask.Closure.Environment
 	where := build.Where{}
-	if library != nil {
-		m.Built.Libraries = []manifest.Library{*library}
-		where.Archives = map[document.Digest]build.Packed{library.Digest: {Index: library.Digest, IndexSize: 1, Blob: library.Digest, Size: 1}}
+	if l := is.library; l != nil {
+		m.Built.Libraries = []manifest.Library{*l}
+		where.Archives = map[document.Digest]build.Packed{l.Digest: {Index: l.Digest, IndexSize: 1, Blob: l.Digest, Size: 1}}
+	}
+	if is.image != "" {
+		for _, artifact := range slices.Compact(slices.Sorted(maps.Values(s.Manifest.Images()))) {
+			m.Built.Images = append(m.Built.Images, manifest.Image{Artifact: artifact, Digest: is.image, Size: 9})
+		}
+		where.Blobs = map[document.Digest]int64{is.image: 9}
 	}
 	r.must(r.ask(r.t.Context(), row, f, *d.Ask))
 	r.tx(func(tx *db.Tx) error {
@@ -253,7 +275,7 @@ func (r *rig) built(module string, library *manifest.Library) artifact.Build {
 		if a.Content, err = m.ContentDigest(); err != nil {
 			return err
 		}
-		_, err = deliverystore.SaveAnswer(tx, deliverystore.AnswerRow{Answer: a, Envelope: []byte(`{}`), Verdict: verdict.Fit, At: clock.Now()})
+		_, err = deliverystore.SaveAnswer(tx, deliverystore.AnswerRow{Answer: a, Envelope: []byte(`{}`), Verdict: is.tests, At: clock.Now()})
 		return err
 	})
 	_, f, _, err = r.factsOf(r.t.Context(), module)

@@ -213,6 +213,9 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 		Asked: is.asked, Nodes: nodes, Writes: is.writes, Platform: v.platform,
 		Declared: make(map[string]document.Digest, len(nodes)), Names: v.called, In: v.wanted(is.source), Inputs: v.inputsOf(m.Name),
 	}
+	if f.In.Owner != "" {
+		f.In.Made = f.Inputs.Environment
+	}
 	for _, node := range f.Nodes { // what is declared where it does not belong is in no declaration
 		if b, ok := v.nodes[node].declared[m.Name]; ok {
 			f.Declared[node] = b

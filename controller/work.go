@@ -235,6 +235,11 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 	}
 	c.log.Info("build answered", "module", r.Module, "request", a.Request, "builder", b.Name, "outcome", string(a.Outcome), "verdict", verdict.Judge(a).String())
 	c.builds.Forgive(r.Module) // whatever was in the way before, there is something new to compare
+	if a.Outcome == build.OutcomeEnvironment {
+		for _, in := range r.Closure { // it may be gone from the registry
+			c.builds.Nudge(in.Module)
+		}
+	}
 	if err := c.nudgeUsers(ctx, r.Module); err != nil {
 		c.log.Warn("what is built against a module is compared later", "module", r.Module, "error", err)
 	}

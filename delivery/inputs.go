@@ -47,21 +47,23 @@ func InputsOf(f Facts, laid graph.Laid, given func(module string) Given) Inputs 
 		return in
 	}
 	for _, layer := range laid.Layers {
-		if layer.Module == f.In.Owner && layer.Language == inImages {
-			continue // it is built in that, not against it
-		}
 		in.add(f, layer, given(layer.Module))
 	}
 	slices.SortFunc(in.All, manifest.Input.Compare)
 	slices.SortFunc(in.Laid, func(a, b build.Laid) int {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Artifact, b.Artifact))
 	})
+	in.All, in.Laid = slices.Compact(in.All), slices.Compact(in.Laid) // an image has two names
 	return in
 }
 
 // environment is the image that a module is built in. Until it has been found once
-// the module waits; a registry that is away later is no reason not to build.
+// the module waits; a registry that is away later is no reason not to build. The
+// image of another module is one of its layers.
 func (in *Inputs) environment(f Facts) {
+	if f.In.Owner != "" {
+		return
+	}
 	in.Environment = f.In.Digest()
 	says := f.In.Words()
 	if says == "" {
@@ -74,9 +76,6 @@ func (in *Inputs) environment(f Facts) {
 	}
 	in.Away = &w
 }
-
-// inImages is the language in which images ask for each other.
-const inImages = "container"
 
 // readable lacks what could not be read, in the languages in which others own
 // something: it may ask for that. What only tests ask for is not waited for.
@@ -106,16 +105,51 @@ func (in *Inputs) add(f Facts, layer graph.Layer, g Given) {
 	b := CurrentBuild(g.Facts)
 	switch {
 	case g.Facts.Source.State != source.Read && b == nil:
-		in.lack(f, g, "the source of %s: %s", layer.Module, sourceWords(g.Facts.Source))
+		in.lack(f, g, "%sthe source of %s: %s", makes(layer), layer.Module, sourceWords(g.Facts.Source))
 	case len(g.Facts.Inputs.Lacks) > 0:
-		in.lack(f, g, "%s, which waits for %s", layer.Module, g.Facts.Inputs.Lacks[0].For)
+		in.lack(f, g, "%s%s, which waits for %s", makes(layer), layer.Module, g.Facts.Inputs.Lacks[0].For)
 	case b == nil:
-		in.lack(f, g, "the build of %s", layer.Module)
+		in.lack(f, g, "%sthe build of %s", makes(layer), layer.Module)
 	case !b.Verdict.Eligible():
-		in.lack(f, g, "a build of %s that is fit: its newest is %s", layer.Module, b.Verdict)
+		in.lack(f, g, "%sa build of %s that is fit: its newest is %s", makes(layer), layer.Module, b.Verdict)
+	case layer.Language == build.InImages:
+		in.takeImage(f, layer, g, *b)
 	default:
 		in.take(f, layer, g, *b)
 	}
+}
+
+// makes is what a layer is waited for as, in words.
+func makes(l graph.Layer) string {
+	if l.Language == build.InImages {
+		return "the image " + l.Name + ": "
+	}
+	return ""
+}
+
+// takeImage takes an image of another module: its commands run in it where that is
+// the name that build.in has, and it is laid out in any case.
+func (in *Inputs) takeImage(f Facts, layer graph.Layer, g Given, b artifact.Build) {
+	i, there := b.Manifest.Image(layer.Name)
+	if !there {
+		in.lack(f, g, "%sa build of %s that makes one", makes(layer), layer.Module)
+		return
+	}
+	in.All = append(in.All, manifest.Input{Module: layer.Module, Artifact: i.Artifact, Digest: i.Digest})
+	in.Laid = append(in.Laid, build.LaidImage(layer.Module, i))
+	if layer.Name == f.In.In {
+		in.Environment = i.Digest
+	}
+}
+
+// ImageOf is the image of this name that a module makes now, or empty.
+func ImageOf(f Facts, name string) document.Digest {
+	b := CurrentBuild(f)
+	if b == nil || !b.Verdict.Eligible() {
+		return ""
+	}
+	i, _ := b.Manifest.Image(name)
+	return i.Digest
 }
 
 func (in *Inputs) take(f Facts, layer graph.Layer, g Given, b artifact.Build) {

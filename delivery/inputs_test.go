@@ -5,9 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
 	"noxmesh/delivery/build"
+	"noxmesh/delivery/environment"
 	"noxmesh/delivery/graph"
 	"noxmesh/delivery/imports"
 	"noxmesh/delivery/source"
@@ -97,5 +100,81 @@ func TestInputsOf(t *testing.T) {
 		if d.Ask != nil && len(d.Ask.Closure.Inputs) != len(in.All) {
 			t.Errorf("%s: asked of %+v", c.name, d.Ask.Closure)
 		}
+	}
+}
+
+// makes is a build of base that made this as its only image.
+func makes(b artifact.Build, image string) artifact.Build {
+	b.Manifest.Module = "base"
+	b.Manifest.Built.Images = []manifest.Image{{Artifact: "tools", Digest: digest(image), Size: 7}}
+	return b
+}
+
+// The image of another module is an input by its digest, once for both of its names;
+// where the module is built in it, it is the environment too.
+func TestTheImageOfAModuleIsAnInput(t *testing.T) {
+	t.Parallel()
+	layer := func(name string) graph.Layer {
+		return graph.Layer{Module: "base", Language: build.InImages, Name: name}
+	}
+	in := func(name string) change {
+		return func(f *delivery.Facts) { f.In = environment.Wanted{In: name, Owner: "base"} }
+	}
+	const base, tools = "mesh.internal/base", "mesh.internal/base/tools"
+	good := facts(builds(makes(made("c1/t1", 1), "one")))
+	for _, c := range []struct {
+		name   string
+		is     delivery.Facts
+		layers []graph.Layer
+		base   delivery.Facts
+		inputs int
+		in     document.Digest
+		waits  string
+	}{
+		{name: "built in it", is: facts(in(base)), layers: []graph.Layer{layer(base)}, base: good, inputs: 1, in: digest("one")},
+		{name: "by its other name, and a file stands on it", is: facts(in(tools)), layers: []graph.Layer{layer(base), layer(tools)}, base: good, inputs: 1, in: digest("one")},
+		{name: "only a file stands on it", is: facts(), layers: []graph.Layer{layer(tools)}, base: good, inputs: 1},
+		{name: "not built", is: facts(in(base)), layers: []graph.Layer{layer(base)}, base: facts(), waits: "the image mesh.internal/base: the build of base"},
+		{
+			name: "not fit", is: facts(in(base)), layers: []graph.Layer{layer(base)}, base: facts(builds(judged(makes(made("c1/t1", 1), "one"), verdict.Unfit))),
+			waits: "the image mesh.internal/base: a build of base that is fit: its newest is unfit",
+		},
+		{name: "made no such one", is: facts(in(base)), layers: []graph.Layer{layer(base)}, base: facts(builds(made("c1/t1", 1))), waits: "the image mesh.internal/base: a build of base that makes one"},
+		{name: "nobody makes it", is: facts(func(f *delivery.Facts) { f.In = environment.Wanted{In: base} }), waits: "the image mesh.internal/base that it is built in: no module of the mesh makes one that is called so"},
+	} {
+		got := delivery.InputsOf(c.is, graph.Laid{Layers: c.layers}, func(module string) delivery.Given { return delivery.Given{Module: module, Facts: c.base} })
+		var waits []string
+		for _, w := range got.Lacks {
+			waits = append(waits, w.For)
+		}
+		if len(got.All) != c.inputs || len(got.Laid) != c.inputs || got.Environment != c.in || strings.Join(waits, "; ") != c.waits {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+		if c.inputs == 1 && (got.All[0] != manifest.Input{Module: "base", Artifact: "tools", Digest: digest("one")} || !got.Laid[0].IsImage()) {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+// That the image has moved which a module is built in is said once.
+func TestAnImageThatMovedIsOneCause(t *testing.T) {
+	t.Parallel()
+	was := made("c1/t1", 1)
+	was.Manifest.Built.Environment = digest("one")
+	was.Manifest.Built.Closure = []manifest.Input{{Module: "base", Artifact: "tools", Digest: digest("one")}, {Module: "lib", Artifact: "go", Digest: digest("l1")}}
+	f := facts(builds(was))
+	f.In = environment.Wanted{In: "mesh.internal/base", Owner: "base", Made: digest("two")}
+	f.Inputs = delivery.Inputs{Environment: digest("two"), All: []manifest.Input{{Module: "base", Artifact: "tools", Digest: digest("two")}, {Module: "lib", Artifact: "go", Digest: digest("l2")}}}
+	want := []delivery.Reason{
+		{Cause: delivery.InputMoved, Module: "lib", Artifact: "go", From: string(digest("l1")), To: string(digest("l2"))},
+		{Cause: delivery.ImageMoved, Module: "base", Image: "mesh.internal/base", From: string(digest("one")), To: string(digest("two"))},
+	}
+	if d := cmp.Diff(want, delivery.Stale(f)); d != "" {
+		t.Error(d)
+	}
+	f.Inputs.Environment = digest("one") // a container file stands on it, and nothing runs in it
+	f.Inputs.All[1].Digest = digest("l1")
+	if got := delivery.Stale(f); len(got) != 1 || got[0].Cause != delivery.InputMoved || got[0].Module != "base" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -23,7 +23,7 @@ const (
 // Reason is one thing for which a module is stale: what was, and what is.
 type Reason struct {
 	Cause    Cause
-	Module   string // of an input
+	Module   string // of an input, or of an environment: whose image it is, where it is a module's
 	Image    string // of an environment: its name as the module says it now, empty where it names none
 	Artifact string // of an input
 	From, To string // empty where there was nothing, or is nothing now
@@ -55,12 +55,20 @@ func Stale(f Facts) []Reason {
 		all = append(all, Reason{Cause: PlatformMoved, From: was.Platform, To: now.Platform})
 	}
 	if known {
-		all = append(all, inputsMoved(was.Inputs, now.Inputs)...)
+		moved := inputsMoved(was.Inputs, now.Inputs)
 		if was.Environment != now.Environment {
-			all = append(all, Reason{Cause: ImageMoved, Image: f.In.In, From: string(was.Environment), To: string(now.Environment)})
+			in := Reason{Cause: ImageMoved, Module: f.In.Owner, Image: f.In.In, From: string(was.Environment), To: string(now.Environment)}
+			moved = append(slices.DeleteFunc(moved, in.same), in)
 		}
+		all = append(all, moved...)
 	}
 	return all
+}
+
+// same reports whether an input has moved that is the image which commands run in:
+// that is one cause.
+func (r Reason) same(input Reason) bool {
+	return (input.From == "" || input.From == r.From) && (input.To == "" || input.To == r.To)
 }
 
 // inputsMoved is each input that is another, came or went, by module.

@@ -12,6 +12,7 @@ import (
 // Environment is what a module's commands run in.
 type Environment struct {
 	Image   string    `json:"image,omitempty"`   // as the module names it; empty: the builder's own root file system
+	Module  string    `json:"module,omitempty"`  // whose image it is, where it is a module's
 	Digest  string    `json:"digest,omitempty"`  // what that is now; empty where it was not found yet
 	Built   string    `json:"built,omitempty"`   // what the newest build was made in; empty: a builder's own
 	Made    bool      `json:"made"`              // there is a build
@@ -38,7 +39,10 @@ func EnvironmentOf(d delivery.Facts, w environment.Wanted) *Environment {
 	if made := delivery.NewestBuild(d); made != nil {
 		e.Built, e.Made, e.Network = string(made.Manifest.Built.Environment), true, made.Manifest.Built.Network
 	}
-	if w.In != "" && w.Owner == "" && w.Pinned() == "" {
+	switch {
+	case w.Own():
+		e.Module = w.Owner
+	case w.In != "" && w.Pinned() == "":
 		e.State, e.Why, e.Since = w.Image.State.String(), w.Image.Why, w.Image.Since
 	}
 	return e

@@ -40,11 +40,13 @@ type Store struct {
 	shelf *shelf.Shelf
 }
 
-// Wanted names one image for one platform.
+// Wanted names one image for one platform, and where it comes from: the store's own
+// source where that is not said. Wherever it is from, its digest is what it is.
 type Wanted struct {
 	Of       image.Reference
 	Digest   document.Digest
 	Platform string
+	From     Source
 }
 
 // Root is one root file system. It is whole, and stays while nobody asks for
@@ -84,12 +86,15 @@ func (s *Store) Root(ctx context.Context, w Wanted) (Root, error) {
 	if f, ok := s.shelf.Have(w.name()); ok {
 		return Root{Dir: f.Dir, Env: f.Env, Size: f.Size}, nil
 	}
-	i, err := s.cfg.Source.Image(ctx, w.Of, w.Digest, w.Platform)
+	if w.From == nil {
+		w.From = s.cfg.Source
+	}
+	i, err := w.From.Image(ctx, w.Of, w.Digest, w.Platform)
 	if err != nil {
 		return Root{}, err
 	}
 	for _, l := range i.Layers {
-		if err := s.pull(ctx, w.Of, l); err != nil {
+		if err := s.pull(ctx, w, l); err != nil {
 			return Root{}, err
 		}
 	}
@@ -102,7 +107,7 @@ func (s *Store) Root(ctx context.Context, w Wanted) (Root, error) {
 }
 
 // pull brings a layer to the disk, and goes on where an earlier try ended.
-func (s *Store) pull(ctx context.Context, of image.Reference, l remote.Layer) error {
+func (s *Store) pull(ctx context.Context, w Wanted, l remote.Layer) error {
 	if err := s.shelf.Room(l.Size); err != nil {
 		return err
 	}
@@ -111,7 +116,7 @@ func (s *Store) pull(ctx context.Context, of image.Reference, l remote.Layer) er
 		if err != nil {
 			return disk.Say(err, s.cfg.Dir)
 		}
-		if err = errors.Join(s.cfg.Source.Pull(ctx, of, l.Blob, f), f.Close()); disk.Refused(err) {
+		if err = errors.Join(w.From.Pull(ctx, w.Of, l.Blob, f), f.Close()); disk.Refused(err) {
 			return disk.Say(err, s.cfg.Dir)
 		}
 		return err

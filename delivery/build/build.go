@@ -38,15 +38,28 @@ type Environment struct {
 	Digest document.Digest `json:"digest"` // of the image for the platform, or of an index that names it
 }
 
+// InImages is the language in which images ask for each other. What is laid out in
+// it is an image: its digest is that of its manifest, which lies in the registry as
+// one blob.
+const InImages = "container"
+
 // Laid is one input of the closure: what another module gives in one language,
 // where it lies in the registry under that module's name.
 type Laid struct {
 	Module   string          `json:"module"`
 	Artifact string          `json:"artifact"`
 	Language string          `json:"language"`
-	Digest   document.Digest `json:"digest"` // of the archive's index
+	Digest   document.Digest `json:"digest"` // of the archive's index, or of the image
 	Packed   Packed          `json:"packed"`
 }
+
+// LaidImage is an image of another module as it is laid out.
+func LaidImage(module string, i manifest.Image) Laid {
+	return Laid{Module: module, Artifact: i.Artifact, Language: InImages, Digest: i.Digest, Packed: Packed{Blob: i.Digest, Size: i.Size}}
+}
+
+// IsImage reports whether it is an image.
+func (l Laid) IsImage() bool { return l.Language == InImages }
 
 // Identity is what ID must be, a hash of what is asked: module, commit, tree, closure, environment, platform and attempt.
 func (r Request) Identity() (string, error) {
@@ -136,7 +149,7 @@ type Where struct {
 
 // Packed is one archive's two blobs.
 type Packed struct {
-	Index     document.Digest `json:"index"` // of the compressed index
+	Index     document.Digest `json:"index"` // of the compressed index; empty of an image
 	IndexSize int64           `json:"index_size"`
 	Blob      document.Digest `json:"blob"`
 	Size      int64           `json:"size"`

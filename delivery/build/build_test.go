@@ -56,10 +56,14 @@ func TestLaidIsTheClosure(t *testing.T) {
 		t.Error(d)
 	}
 	for want, wrong := range map[string]func(*build.Request){
-		"laid: 1 are laid out of a closure of 2":  func(r *build.Request) { r.Laid = r.Laid[:1] },
-		"laid[1]: it is not go of lib":            func(r *build.Request) { r.Laid[1].Digest = digest("other") },
-		"laid[0]: it is not go of base":           func(r *build.Request) { r.Laid[0].Module = "lib" },
-		`laid[0].language: "Go" is not the name`:  func(r *build.Request) { r.Laid[0].Language = "Go" },
+		"laid: 1 are laid out of a closure of 2": func(r *build.Request) { r.Laid = r.Laid[:1] },
+		"laid[1]: it is not go of lib":           func(r *build.Request) { r.Laid[1].Digest = digest("other") },
+		"laid[0]: it is not go of base":          func(r *build.Request) { r.Laid[0].Module = "lib" },
+		`laid[0].language: "Go" is not the name`: func(r *build.Request) { r.Laid[0].Language = "Go" },
+		"laid[0].packed: it is not that of":      func(r *build.Request) { r.Laid[0].Language = build.InImages },
+		"laid[0].packed.size: it is 0": func(r *build.Request) {
+			r.Laid[0] = build.LaidImage(r.Laid[0].Module, manifest.Image{Artifact: r.Laid[0].Artifact, Digest: r.Laid[0].Digest})
+		},
 		"laid[1].packed.size: it is 0":            func(r *build.Request) { r.Laid[1].Packed.Size = 0 },
 		`laid[1].packed.blob: "" is not a digest`: func(r *build.Request) { r.Laid[1].Packed.Blob = "" },
 	} {

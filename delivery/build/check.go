@@ -105,8 +105,20 @@ func (c checker) laid(v Request) {
 			c.Fault(at, "want one for each of the closure, in its order", "it is not %s of %s", document.Short(in.Artifact), document.Short(in.Module))
 		}
 		c.module(at+".language", l.Language)
+		if l.IsImage() {
+			c.image(at+".packed", l)
+			continue
+		}
 		c.packed(at+".packed", l.Packed)
 	}
+}
+
+// image checks that of an image its manifest is said, and nothing else.
+func (c checker) image(path string, l Laid) {
+	if want := LaidImage(l.Module, manifest.Image{Digest: l.Digest, Size: l.Packed.Size}).Packed; l.Packed != want {
+		c.Fault(path, "want the image's manifest as its one blob", "it is not that of %s", document.Short(string(l.Digest)))
+	}
+	c.least(path+".size", l.Packed.Size, 1)
 }
 
 func (c checker) id(path, id string) {

@@ -140,8 +140,10 @@ func Moved(was, next Image) bool {
 // Wanted is the image that a module is to be built in, and what is known of it.
 type Wanted struct {
 	In    string // as the module says it; empty where it names none
-	Owner string // the module whose image it is; empty where it is nobody's in the mesh
-	Image Image  // else, unless the name is a digest already
+	Image Image  // where it points, unless that is not to be looked up
+
+	Owner string          // the module of the mesh whose image it is; empty where it is nobody's
+	Made  document.Digest // the image that it makes now; empty where it has made none of what it is now
 }
 
 // Reference is the image that is asked for.
@@ -157,33 +159,43 @@ func (w Wanted) Pinned() document.Digest { return document.Digest(w.Reference().
 // not known, or none is named.
 func (w Wanted) Digest() document.Digest {
 	switch {
-	case w.In == "" || w.Owner != "":
-		return ""
+	case w.Own():
+		return w.Made
 	case w.Pinned() != "":
 		return w.Pinned()
 	}
 	return w.Image.Digest
 }
 
+// Own reports whether it is an image that the mesh itself makes, or that none of its
+// modules does: no registry is asked.
+func (w Wanted) Own() bool { return w.Reference().IsOwn() }
+
 // Asked is the name of which it is to be found out where it points, or empty.
 func Asked(in string) string {
 	r, ok := image.Parse(in)
-	if !ok || r.Digest != "" {
+	if !ok || r.Digest != "" || r.IsOwn() {
 		return ""
 	}
 	return r.String()
 }
 
 // Words is how the image stands, for people; empty where nothing is to be said:
-// none is named, it was found, or its name is a digest.
+// none is named, it was found or made, or its name is a digest.
 func (w Wanted) Words() string {
+	what := "the image " + w.In + " that it is built in"
 	switch {
-	case w.In == "" || w.Owner == "" && (w.Pinned() != "" || w.Image.State == Found):
+	case w.In == "" || w.Digest() != "" && (w.Own() || w.Pinned() != "" || w.Image.State == Found):
 		return ""
-	case w.Owner != "":
-		return "the image " + w.In + " that it is built in, which is of module " + w.Owner + ": this version builds nothing in an image of another module yet"
+	case w.Own() && w.Owner == "":
+		return what + ": " + NobodysSays
+	case w.Own():
+		return what + ": module " + w.Owner + " has no build of it now"
 	case w.Image.State == NeverLooked:
-		return "the image " + w.In + " that it is built in: the controller has not looked at it yet"
+		return what + ": the controller has not looked at it yet"
 	}
-	return "the image " + w.In + " that it is built in: " + w.Image.State.String() + ": " + w.Image.Why
+	return what + ": " + w.Image.State.String() + ": " + w.Image.Why
 }
+
+// NobodysSays is what it means that an image of the mesh has no owner.
+const NobodysSays = "no module of the mesh makes one that is called so"

@@ -88,7 +88,9 @@ func TestWhatIsWanted(t *testing.T) {
 		{"known", environment.Wanted{In: "golang:1.22", Image: known}, sum("k"), ""},
 		{"known, and away", environment.Wanted{In: "golang:1.22", Image: environment.Look(known, environment.Seen{State: environment.Unreachable, Why: "off"}, at(2))}, sum("k"), "registry is unreachable: off"},
 		{"pinned", environment.Wanted{In: pinned}, sum("p"), ""},
-		{"a module's", environment.Wanted{In: pinned, Owner: "base"}, "", "of module base: this version builds nothing in an image of another module yet"},
+		{"a module's", environment.Wanted{In: "mesh.internal/base", Owner: "base", Made: sum("m")}, sum("m"), ""},
+		{"a module's that it has not made", environment.Wanted{In: "mesh.internal/base", Owner: "base"}, "", "the image mesh.internal/base that it is built in: module base has no build of it now"},
+		{"nobody's", environment.Wanted{In: "mesh.internal/base", Image: known}, "", "the image mesh.internal/base that it is built in: no module of the mesh makes one that is called so"},
 	} {
 		if got := c.w.Digest(); got != c.want {
 			t.Errorf("%s: %q", c.name, got)
@@ -97,7 +99,7 @@ func TestWhatIsWanted(t *testing.T) {
 			t.Errorf("%s: %q", c.name, got)
 		}
 	}
-	if environment.Asked(pinned) != "" || environment.Asked("golang") != "docker.io/library/golang:latest" || environment.Asked("") != "" {
+	if environment.Asked(pinned) != "" || environment.Asked("golang") != "docker.io/library/golang:latest" || environment.Asked("") != "" || environment.Asked("mesh.internal/a") != "" {
 		t.Error("what is asked")
 	}
 	for _, s := range environment.States() {

@@ -14,7 +14,11 @@ type Code struct {
 	Folder     string
 	Says       imports.Said
 	Also       []Asked // for elsewhere than in its code
+	Gives      []Owned // likewise
 }
+
+// Owned is a name that a module owns.
+type Owned struct{ Language, Name string }
 
 // Asked is a name that a module asks for.
 type Asked struct {
@@ -37,13 +41,16 @@ type Edge struct {
 // The law: an edge is where somebody's code asks for a name that another module
 // owns. What only tests ask for is an edge too, since a build runs its module's
 // tests, but it goes no further: who builds against a module does not build its
-// tests. Of edges that close a circle those of tests are left out, and named; a
+// tests. In a language that is whole nothing is laid out through others: what a
+// module gives there has in it all that it was made of, and is another when any of
+// that is. Of edges that close a circle those of tests are left out, and named; a
 // circle without them is refused whole.
 //
 // Modules and names are numbers, and edges are slices of them. Where an edge is
 // written is looked up in what the code says when somebody asks for it.
 type Builds struct {
 	languages []imports.Language
+	whole     []bool // by language: it is one
 	names     names
 	coded     []coded
 	ids       map[string]int32 // by module, those that were removed too
@@ -93,7 +100,12 @@ type user struct {
 // NewBuilds is a graph of no modules, for these languages.
 func NewBuilds(languages []imports.Language) *Builds {
 	languages = slices.SortedFunc(slices.Values(languages), func(a, b imports.Language) int { return strings.Compare(a.Name(), b.Name()) })
-	return &Builds{languages: languages, names: newNames(languages), ids: map[string]int32{}}
+	b := &Builds{languages: languages, names: newNames(languages), ids: map[string]int32{}}
+	for _, l := range languages {
+		_, is := l.(imports.Whole)
+		b.whole = append(b.whole, is)
+	}
+	return b
 }
 
 // Expect makes room for so many modules in a graph that has none.
@@ -143,15 +155,13 @@ func ownsAlike(a, b Code) bool {
 	return place(a.Repository, a.Folder) == place(b.Repository, b.Folder) && slices.Equal(ownsOf(a), ownsOf(b))
 }
 
-type owned struct{ language, name string }
-
-func ownsOf(c Code) (all []owned) {
+func ownsOf(c Code) (all []Owned) {
 	for w := range c.Says.Words(nil) {
 		if w.Owned {
-			all = append(all, owned{w.Language, string(w.Text)})
+			all = append(all, Owned{w.Language, string(w.Text)})
 		}
 	}
-	return all
+	return append(all, c.Gives...)
 }
 
 // Hear gives the names that have come with Set their numbers, which is half of
@@ -254,13 +264,23 @@ func (b *Builds) hear(is *coded, h *heard) {
 			b.names.hear(h, name, "", "", w.Text)
 		}
 	}
-	for _, also := range is.code.Also {
+	b.hearBeside(is.code, h)
+	if is.known {
+		b.names.hear(h, word{kind: uint8(b.names.places()), owned: true}, is.code.Repository, "\x00", []byte(is.code.Folder))
+	}
+}
+
+// hearBeside puts down the names that are said elsewhere than in a module's code.
+func (b *Builds) hearBeside(c Code, h *heard) {
+	for _, also := range c.Also {
 		if kind, spoken := b.names.kinds[also.Language]; spoken {
 			b.names.hear(h, word{in: uint8(kind), kind: uint8(kind)}, "", "", []byte(also.Name))
 		}
 	}
-	if is.known {
-		b.names.hear(h, word{kind: uint8(b.names.places()), owned: true}, is.code.Repository, "\x00", []byte(is.code.Folder))
+	for _, gives := range c.Gives {
+		if kind, spoken := b.names.kinds[gives.Language]; spoken {
+			b.names.hear(h, word{in: uint8(kind), kind: uint8(kind), owned: true}, "", "", []byte(gives.Name))
+		}
 	}
 }
 

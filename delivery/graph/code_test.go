@@ -22,19 +22,42 @@ type slashes struct{ imports.Language }
 func (slashes) Name() string                { return "slashes" }
 func (slashes) Owners(name string) []string { return imports.Prefixes(name, "/") }
 
-// coded is written "name: asks, asks?, ./path; owns, owns": what has a ? only tests ask for.
+// images is a language in which what a module gives is whole.
+type images struct{ slashes }
+
+func (images) Name() string                { return "images" }
+func (images) Owners(name string) []string { return []string{name} }
+func (images) Whole()                      {}
+
+// coded is written "name: asks, asks?, ./path; owns, owns": what has a ? only tests
+// ask for, and what has a % is an image. Every second of those is asked for
+// elsewhere than in the code.
 func coded(text string) graph.Code {
 	name, rest, _ := strings.Cut(text, ":")
 	asks, owns, _ := strings.Cut(rest, ";")
 	split := func(s string) []string {
 		return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 	}
-	var f imports.Found
+	var f, whole imports.Found
+	c := graph.Code{Module: name, Repository: "r", Folder: name}
 	for i, o := range split(owns) {
+		if o, is := strings.CutPrefix(o, "%"); is {
+			c.Gives = append(c.Gives, graph.Owned{Language: "images", Name: o})
+			continue
+		}
 		f.Owns = append(f.Owns, imports.Own{Name: o, At: imports.Place{File: "owns", Line: i + 1}})
 	}
 	for i, a := range split(asks) {
 		asked := imports.Import{At: imports.Place{File: name + ".x", Line: i + 1}}
+		if a, is := strings.CutPrefix(a, "%"); is {
+			if i%2 == 1 {
+				c.Also = append(c.Also, graph.Asked{Language: "images", Name: a, At: asked.At})
+			} else {
+				asked.Name = a
+				whole.Imports = append(whole.Imports, asked)
+			}
+			continue
+		}
 		a, asked.Test = strings.CutSuffix(a, "?")
 		if to, is := strings.CutPrefix(a, "./"); is {
 			asked.Path = to
@@ -43,11 +66,14 @@ func coded(text string) graph.Code {
 		}
 		f.Imports = append(f.Imports, asked)
 	}
-	return graph.Code{Module: name, Repository: "r", Folder: name, Says: imports.Say(map[string]imports.Found{"slashes": f})}
+	c.Says = imports.Say(map[string]imports.Found{"slashes": f, "images": whole})
+	return c
 }
 
+func both() []imports.Language { return []imports.Language{slashes{}, images{}} }
+
 func builds(texts ...string) *graph.Builds {
-	b := graph.NewBuilds([]imports.Language{slashes{}})
+	b := graph.NewBuilds(both())
 	for _, text := range texts {
 		b.Set(coded(text))
 	}
@@ -158,15 +184,15 @@ func TestBuildsAgainstAModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := []string{"a", "b", "c", "d", "e", "f"}
 		is := map[string]string{}
-		b := graph.NewBuilds([]imports.Language{slashes{}})
+		b := graph.NewBuilds(both())
 		for range rapid.IntRange(1, 12).Draw(t, "changes") {
 			name := rapid.SampledFrom(names).Draw(t, "module")
 			if rapid.IntRange(0, 5).Draw(t, "what") == 0 {
 				delete(is, name)
 				b.Remove(name)
 			} else {
-				asks := rapid.SliceOfN(rapid.SampledFrom([]string{"m.a", "m.b?", "m.b/x", "m.c", "m.d?", "m.d", "m.e", "m.f", "./c/x"}), 0, 3).Draw(t, "asks")
-				owns := rapid.SampledFrom([]string{"m." + name, "m." + name, "m." + name, "", "m.a"}).Draw(t, "owns")
+				asks := rapid.SliceOfN(rapid.SampledFrom([]string{"m.a", "m.b?", "m.b/x", "m.c", "m.d?", "m.d", "m.e", "m.f", "./c/x", "%m.a", "%m.b", "%m.c", "%m.d"}), 0, 4).Draw(t, "asks")
+				owns := rapid.SampledFrom([]string{"m." + name, "m." + name, "m." + name, "", "m.a"}).Draw(t, "owns") + rapid.SampledFrom([]string{"", ", %m." + name}).Draw(t, "gives")
 				is[name] = name + ": " + strings.Join(asks, ", ") + "; " + owns
 				b.Set(coded(is[name]))
 			}
@@ -184,14 +210,16 @@ func TestBuildsAgainstAModel(t *testing.T) {
 			if d := cmp.Diff(anew.Laid(name), got); d != "" {
 				t.Fatalf("%s: %s", name, d)
 			}
-			if d := cmp.Diff(m.laid(name), set(modulesOf(got))); d != "" {
+			if d := cmp.Diff(m.laid(name), laidOut(got)); d != "" {
 				t.Fatalf("%s of %v: %s", name, is, d)
 			}
 			if (got.Problem != "") != m.refused(name) {
 				t.Fatalf("%s of %v: %q", name, is, got.Problem)
 			}
 			for i, p := range modulesOf(got) {
-				early := func(needed string) bool { return !slices.Contains(modulesOf(got)[:i], needed) }
+				early := func(needed string) bool {
+					return slices.Contains(modulesOf(got), needed) && !slices.Contains(modulesOf(got)[:i], needed)
+				}
 				if got.Problem == "" && slices.ContainsFunc(m.compiledOf(p), early) {
 					t.Fatalf("%s comes too early in %v", p, modulesOf(got))
 				}
@@ -264,43 +292,56 @@ func set(names []string) map[string]bool {
 
 // recursion is the edges found by looking at everything, and questions by recursion.
 type recursion struct {
-	names          []string
-	compile, tests map[string]map[string]bool
-	torn           map[string]bool // two own what it asks for
+	names                 []string
+	compile, tests, whole map[string]map[string]bool
+	torn                  map[string]bool // two own what it asks for
 }
 
 func recursionOf(is map[string]string) recursion {
-	m := recursion{compile: map[string]map[string]bool{}, tests: map[string]map[string]bool{}, torn: map[string]bool{}}
+	m := recursion{compile: map[string]map[string]bool{}, tests: map[string]map[string]bool{}, whole: map[string]map[string]bool{}, torn: map[string]bool{}}
 	for name := range is {
 		m.names = append(m.names, name)
 	}
 	for name, text := range is {
-		m.compile[name], m.tests[name] = map[string]bool{}, map[string]bool{}
-		for _, asked := range coded(text).Says.Found()["slashes"].Imports {
-			var owners []string
-			for _, prefix := range append(imports.Prefixes(asked.Name, "/"), imports.Prefixes(asked.Path, "/")...) {
-				for other, says := range is {
-					owns := slices.ContainsFunc(coded(says).Says.Found()["slashes"].Owns, func(o imports.Own) bool { return o.Name == prefix && asked.Path == "" })
-					if owns || asked.Path != "" && other == prefix {
-						owners = append(owners, other)
-					}
+		m.compile[name], m.tests[name], m.whole[name] = map[string]bool{}, map[string]bool{}, map[string]bool{}
+		m.asks(name, text, is)
+		for other, says := range is {
+			_, owns, _ := strings.Cut(says, ";")
+			asks, _, _ := strings.Cut(text, ";")
+			for _, o := range strings.FieldsFunc(owns, func(r rune) bool { return r == ',' || r == ' ' }) {
+				if strings.HasPrefix(o, "%") && strings.Contains(asks, o) && other != name {
+					m.whole[name][other] = true
 				}
-				if len(owners) > 0 {
-					break
-				}
-			}
-			switch {
-			case slices.Contains(owners, name) || len(owners) == 0:
-			case len(owners) > 1:
-				m.torn[name] = true
-			case asked.Test:
-				m.tests[name][owners[0]] = true
-			default:
-				m.compile[name][owners[0]] = true
 			}
 		}
 	}
 	return m
+}
+
+func (m recursion) asks(name, text string, is map[string]string) {
+	for _, asked := range coded(text).Says.Found()["slashes"].Imports {
+		var owners []string
+		for _, prefix := range append(imports.Prefixes(asked.Name, "/"), imports.Prefixes(asked.Path, "/")...) {
+			for other, says := range is {
+				owns := slices.ContainsFunc(coded(says).Says.Found()["slashes"].Owns, func(o imports.Own) bool { return o.Name == prefix && asked.Path == "" })
+				if owns || asked.Path != "" && other == prefix {
+					owners = append(owners, other)
+				}
+			}
+			if len(owners) > 0 {
+				break
+			}
+		}
+		switch {
+		case slices.Contains(owners, name) || len(owners) == 0:
+		case len(owners) > 1:
+			m.torn[name] = true
+		case asked.Test:
+			m.tests[name][owners[0]] = true
+		default:
+			m.compile[name][owners[0]] = true
+		}
+	}
 }
 
 func (m recursion) compiledOf(name string) (out []string) {
@@ -310,14 +351,14 @@ func (m recursion) compiledOf(name string) (out []string) {
 	return out
 }
 
-// reach is everything that is reached in one step or more.
-func (m recursion) reach(name string, tests bool) map[string]bool {
+// along is everything that is reached in one step or more by these edges.
+func along(name string, edges ...map[string]map[string]bool) map[string]bool {
 	seen := map[string]bool{}
 	var visit func(string)
 	visit = func(n string) {
-		for _, edges := range []map[string]bool{m.compile[n], m.tests[n]} {
-			for to := range edges {
-				if (tests || m.compile[n][to]) && !seen[to] {
+		for _, of := range edges {
+			for to := range of[n] {
+				if !seen[to] {
 					seen[to] = true
 					visit(to)
 				}
@@ -328,40 +369,76 @@ func (m recursion) reach(name string, tests bool) map[string]bool {
 	return seen
 }
 
+// compiled is what is laid out for more than its tests: what is whole comes alone.
+func (m recursion) compiled(name string) map[string]bool {
+	out := along(name, m.compile)
+	for to := range m.whole[name] {
+		out["%"+to] = true
+	}
+	return out
+}
+
+func moduleOf(laid string) string { return strings.TrimPrefix(laid, "%") }
+
+// laidOut is what is laid out as the model has it.
+func laidOut(l graph.Laid) map[string]bool {
+	out := map[string]bool{}
+	for _, layer := range l.Layers {
+		if layer.Name != "" {
+			layer.Module = "%" + layer.Module
+		}
+		out[layer.Module] = true
+	}
+	return out
+}
+
 func (m recursion) laid(name string) map[string]bool {
-	laid := m.reach(name, false)
+	laid := m.compiled(name)
 	for to := range m.tests[name] {
-		if !m.reach(to, true)[name] {
+		if !along(to, m.compile, m.whole, m.tests)[name] {
 			laid[to] = true
-			for further := range m.reach(to, false) {
-				laid[further] = true
-			}
+			maps.Copy(laid, along(to, m.compile))
 		}
 	}
 	return laid
 }
 
 func (m recursion) refused(name string) bool {
-	if m.torn[name] || m.reach(name, false)[name] {
+	if m.torn[name] || along(name, m.compile, m.whole)[name] {
 		return true
 	}
 	for to := range m.laid(name) {
-		if m.reach(to, false)[to] {
-			return true
+		for further := range along(moduleOf(to), m.compile, m.whole) {
+			if along(further, m.compile, m.whole)[further] {
+				return true
+			}
 		}
 	}
 	return false
 }
 
 func (m recursion) rebuilt(name string) map[string]bool {
-	out := map[string]bool{}
-	for _, other := range m.names {
-		reaches := other == name || m.reach(other, false)[name]
-		for to := range m.tests[other] {
-			reaches = reaches || to == name || m.reach(to, false)[name]
-		}
-		if reaches && slices.Contains(m.names, name) {
-			out[other] = true
+	out, roots := map[string]bool{}, map[string]bool{}
+	if slices.Contains(m.names, name) {
+		out[name], roots[name] = true, true
+	}
+	for was := -1; was < len(out)+len(roots); {
+		was = len(out) + len(roots)
+		for _, other := range m.names {
+			for root := range maps.Clone(roots) {
+				reaches := along(other, m.compile)[root]
+				for to := range m.tests[other] {
+					reaches = reaches || to == root || along(to, m.compile)[root]
+				}
+				if reaches {
+					out[other] = true
+				}
+			}
+			for to := range m.whole[other] {
+				if out[to] {
+					out[other], roots[other] = true, true
+				}
+			}
 		}
 	}
 	return out
@@ -377,15 +454,15 @@ func (dots) Name() string { return "dots" }
 func TestLaidInTwoLanguages(t *testing.T) {
 	t.Parallel()
 	b := graph.NewBuilds([]imports.Language{slashes{}, dots{}})
-	both := func(slashes, dots string) graph.Code {
+	inBoth := func(slashes, dots string) graph.Code {
 		c, d := coded(slashes), coded(dots)
 		c.Says = imports.Say(map[string]imports.Found{"slashes": c.Says.Found()["slashes"], "dots": d.Says.Found()["slashes"]})
 		return c
 	}
-	b.Set(both("a: m.b; m.a", "a: ; m.a"))
-	b.Set(both("b: ; m.b", "b: m.c; m.b"))
-	b.Set(both("c: ; m.c", "c: m.d; m.c"))
-	b.Set(both("d: ; m.d", "d:; m.d"))
+	b.Set(inBoth("a: m.b; m.a", "a: ; m.a"))
+	b.Set(inBoth("b: ; m.b", "b: m.c; m.b"))
+	b.Set(inBoth("c: ; m.c", "c: m.d; m.c"))
+	b.Set(inBoth("d: ; m.d", "d:; m.d"))
 	layers := func(module string, want ...graph.Layer) {
 		t.Helper()
 		got := b.Laid(module)
@@ -394,8 +471,8 @@ func TestLaidInTwoLanguages(t *testing.T) {
 			t.Error(d)
 		}
 	}
-	layers("a", graph.Layer{"b", "slashes"})
-	layers("b", graph.Layer{"d", "dots"}, graph.Layer{"c", "dots"})
+	layers("a", graph.Layer{Module: "b", Language: "slashes"})
+	layers("b", graph.Layer{Module: "d", Language: "dots"}, graph.Layer{Module: "c", Language: "dots"})
 	for changed, want := range map[string]string{"d": "d c b", "b": "b a", "a": "a"} {
 		if got := strings.Join(b.Rebuilt([]string{changed}), " "); got != want {
 			t.Errorf("%s: rebuilt %q, want %q", changed, got, want)
@@ -404,9 +481,9 @@ func TestLaidInTwoLanguages(t *testing.T) {
 	if d := cmp.Diff([]string{"a", "b", "c", "d"}, b.Above([]string{"d"})); d != "" {
 		t.Error(d)
 	}
-	b.Set(both("a: m.b, m.d?; m.a", "a: m.d; m.a"))
-	layers("a", graph.Layer{"d", "dots"}, graph.Layer{"d", "slashes"}, graph.Layer{"b", "slashes"})
-	b.Set(both("d: ; m.d", "d: m.a; m.d"))
+	b.Set(inBoth("a: m.b, m.d?; m.a", "a: m.d; m.a"))
+	layers("a", graph.Layer{Module: "d", Language: "dots"}, graph.Layer{Module: "d", Language: "slashes"}, graph.Layer{Module: "b", Language: "slashes"})
+	b.Set(inBoth("d: ; m.d", "d: m.a; m.d"))
 	const want = "is in a circle of imports: a → (a.x:1) d → (d.x:1) a"
 	if got := b.Laid("d").Problem; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -429,5 +506,31 @@ func TestALanguageIsOpenWhereOthersOwnSomething(t *testing.T) {
 	b.Remove("c")
 	if got := b.Laid("a").Open; len(got) != 0 {
 		t.Errorf("a: %v", got)
+	}
+}
+
+// An image is laid out by itself, once for each of its names; what it is made of is
+// not, and moves who asks for it all the same.
+func TestWhatIsWhole(t *testing.T) {
+	t.Parallel()
+	b := builds("base:; %base", "tools: %base; %tools/a, %tools/b, m.tools", "app: %tools/a, %tools/b, %tools/a; m.app", "user: m.app; m.user", "other: m.tools; m.other")
+	want := []graph.Layer{{Module: "tools", Language: "images", Name: "tools/a"}, {Module: "tools", Language: "images", Name: "tools/b"}}
+	if d := cmp.Diff(want, b.Laid("app").Layers); d != "" {
+		t.Error(d)
+	}
+	if got := strings.Join(b.Rebuilt([]string{"base"}), " "); got != "base tools app other user" {
+		t.Errorf("rebuilt %s", got)
+	}
+	for module, want := range map[string]string{"app": "tools tools", "user": "app", "other": "tools", "tools": "base"} {
+		if got := laidWords(b.Laid(module)); got != want {
+			t.Errorf("%s is %q, want %q", module, got, want)
+		}
+	}
+	b.Set(coded("base: m.x, %tools/a; %base"))
+	if got, want := b.Laid("base").Problem, "is in a circle of imports: base → (base.x:2) tools → (tools.x:1) base"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if b.Owner("images", "tools/b") != "tools" || b.Owner("images", "tools") != "" {
+		t.Error("who owns an image")
 	}
 }

@@ -14,8 +14,9 @@ type Laid struct {
 	Problem string   // why it cannot be built; empty where it can
 }
 
-// Layer is what one module gives to others in one language.
-type Layer struct{ Module, Language string }
+// Layer is what one module gives to others in one language. Where that is whole,
+// there is one for each name that is asked for.
+type Layer struct{ Module, Language, Name string }
 
 // Laid is what is laid out for the build of this module. A module that the graph
 // does not know is built against nothing.
@@ -44,7 +45,7 @@ func (b *Builds) Laid(module string) Laid {
 	for _, m := range compiled.order {
 		for i, n := range is.in {
 			if reached[i][m] {
-				laid.Layers = append(laid.Layers, Layer{b.coded[m].code.Module, b.languages[n.in].Name()})
+				laid.Layers = append(laid.Layers, b.layers(id, m, n.in)...)
 			}
 		}
 	}
@@ -52,6 +53,22 @@ func (b *Builds) Laid(module string) Laid {
 		laid.Problem = b.problemOf(id, compiled.parts)
 	}
 	return laid
+}
+
+// layers is what a module has laid out of another in one language.
+func (b *Builds) layers(of, to int32, in int) []Layer {
+	layer := Layer{Module: b.coded[to].code.Module, Language: b.languages[in].Name()}
+	if !b.whole[in] {
+		return []Layer{layer}
+	}
+	var all []Layer
+	edges, _ := b.edges(of)
+	for _, e := range edges {
+		if layer.Name = e.Name; e.Language == layer.Language && e.To == layer.Module && !slices.Contains(all, layer) {
+			all = append(all, layer)
+		}
+	}
+	return all
 }
 
 // leftOut is the edges of a module's tests that would close a circle, and what
@@ -102,10 +119,10 @@ func (b *Builds) compiledIn(needs needs, circular func(int32) bool) map[int32]bo
 	for todo := needs.without(circular); len(todo) > 0; {
 		m := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if !reached[m] {
-			reached[m] = true
+		if !reached[m] && !b.whole[needs.in] {
 			todo = append(todo, b.coded[m].needsIn(needs.in).compile...)
 		}
+		reached[m] = true
 	}
 	return reached
 }

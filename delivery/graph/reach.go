@@ -41,45 +41,89 @@ func (b *Builds) Users(module string) []string {
 }
 
 // Rebuilt is every module for whose build one of these is laid out, and these,
-// in the order in which they are built: providers first.
+// in the order in which they are built: providers first. Who asks for something
+// whole is built anew with whatever that is made of, and is one of these then.
 func (b *Builds) Rebuilt(changed []string) []string {
 	b.Settle()
-	reached := b.marks()
+	r := reaching{b, b.marks(), b.marks(), make([]marks, len(b.languages)), nil}
 	var roots []int32
 	for _, name := range changed {
-		if id, there := b.ids[name]; there && b.coded[id].known && reached.put(id) {
+		if id, there := b.ids[name]; there && b.coded[id].known && r.reached.put(id) {
+			r.root.put(id)
 			roots = append(roots, id)
 		}
 	}
-	all := slices.Clone(roots)
-	for in := range b.languages {
-		all = b.usedIn(in, roots, reached, all)
+	r.all = slices.Clone(roots)
+	for done := 0; len(roots) > 0; done = len(r.all) {
+		for in := range b.languages {
+			if !b.whole[in] {
+				r.usedIn(in, roots)
+			}
+		}
+		roots = r.usedWhole(done)
 	}
-	return b.inOrder(all, reached)
+	return b.inOrder(r.all, r.reached)
+}
+
+// reaching is one question for everything that is built anew.
+type reaching struct {
+	*Builds
+	reached marks
+	root    marks   // what it gives may be another in any language
+	here    []marks // by language: what it gives there may be another, and its users are reached
+	all     []int32 // that are reached
+}
+
+func (r *reaching) add(id int32) {
+	if r.reached.put(id) {
+		r.all = append(r.all, id)
+	}
 }
 
 // usedIn adds everything for which one of the roots is laid out in one language.
-func (b *Builds) usedIn(in int, roots []int32, reached marks, all []int32) []int32 {
-	here := b.marks() // reached in this language
-	for _, m := range roots {
-		here.put(m)
+func (r *reaching) usedIn(in int, roots []int32) {
+	if r.here[in] == nil {
+		r.here[in] = r.marks()
 	}
-	for todo := slices.Clone(roots); len(todo) > 0; {
+	here, todo := r.here[in], make([]int32, 0, len(roots))
+	for _, m := range roots {
+		if here.put(m) {
+			todo = append(todo, m)
+		}
+	}
+	for len(todo) > 0 {
 		m := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, u := range b.coded[m].users {
+		for _, u := range r.coded[m].users {
 			if int(u.in) != in {
 				continue
 			}
-			if reached.put(u.by) {
-				all = append(all, u.by)
-			}
+			r.add(u.by)
 			if !u.test && here.put(u.by) { // what only tests ask for goes no further
 				todo = append(todo, u.by)
 			}
 		}
 	}
-	return all
+}
+
+// usedWhole adds who asks for what was reached as something whole, from the one with
+// this number on, and is those that nobody has gone on from.
+func (r *reaching) usedWhole(from int) (roots []int32) {
+	if !slices.Contains(r.whole, true) {
+		return nil
+	}
+	for at := from; at < len(r.all); at++ {
+		for _, u := range r.coded[r.all[at]].users {
+			if !r.whole[u.in] {
+				continue
+			}
+			r.add(u.by)
+			if !u.test && r.root.put(u.by) {
+				roots = append(roots, u.by)
+			}
+		}
+	}
+	return roots
 }
 
 // inOrder is these modules, providers first, whatever order they come in. What

@@ -75,7 +75,7 @@ func (b *Builds) circles(modules []string) bool {
 func alike(a, b []Layer) bool {
 	sorted := func(layers []Layer) []Layer {
 		return slices.SortedFunc(slices.Values(layers), func(a, b Layer) int {
-			return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Language, b.Language))
+			return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Language, b.Language), cmp.Compare(a.Name, b.Name))
 		})
 	}
 	return slices.Equal(sorted(a), sorted(b))
@@ -90,7 +90,7 @@ func (b *Builds) compiled(module string) []Layer {
 	var all []Layer
 	for _, n := range b.coded[id].in {
 		for m := range b.compiledIn(n, func(int32) bool { return true }) {
-			all = append(all, Layer{b.coded[m].code.Module, b.languages[n.in].Name()})
+			all = append(all, Layer{Module: b.coded[m].code.Module, Language: b.languages[n.in].Name()})
 		}
 	}
 	return all

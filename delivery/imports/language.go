@@ -24,6 +24,16 @@ type Language interface {
 	Owners(name string) []string
 }
 
+// Whole is a language in which what a module gives to others has in it all that it
+// was made of: an image has its base's layers. Whoever asks for it needs nothing
+// that the module asks for itself.
+type Whole interface {
+	Language
+
+	// Whole does nothing.
+	Whole()
+}
+
 // Input is the files of one module's folder, for one platform.
 type Input struct {
 	Platform string // OS/ARCH, as linux/amd64: what is compiled for another is not read

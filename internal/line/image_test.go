@@ -80,3 +80,64 @@ func TestAModuleIsBuiltInTheImageThatItNames(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// A commit to a module that makes an image goes out in what is built in that image: first
+// the image, then its user, in the new one. A commit that leaves the image as it
+// was builds the module again, and nobody else.
+func TestAnImageOfAModuleGoesToWhoIsBuiltInIt(t *testing.T) {
+	t.Parallel()
+	images := imagetest.Serve(t)
+	below := images.Host + "/site/base@" + string(images.Push("site/base", "1", baseImage(t, "below"))[0])
+	m := start(t, options{hosts: 1, builders: 1})
+	m.needsSandbox()
+	site := m.module("site", files{
+		"module.json": `{"module": "site", "resources": [{"id": "pages", "type": "archive", "artifact": "pages", "path": "/opt/pages"}],
+			"build": {"in": "mesh.internal/tools", "run": [["/bin/sh", "-c", "read x </etc/which; echo $x >pages/says"]], "artifacts": {"pages": {"type": "archive", "path": "pages"}}}}`,
+		"pages/says": "nothing\n",
+	})
+	m.assign("site", "node1")
+	m.auto("site")
+	m.until("it waits for an image that nobody makes", func(s status.Status) string {
+		for _, w := range moduleOf(s, "site").Waiting {
+			if strings.Contains(w.For, "mesh.internal/tools that it is built in: no module of the mesh makes one") {
+				return ""
+			}
+		}
+		return line(s, "site")
+	})
+	tools := m.module("tools", files{
+		"module.json": `{"module": "tools", "build": {"artifacts": {"image": {"type": "image", "path": "root", "base": "` + below + `"}}}}`, "root/etc/which": "first\n",
+	})
+	says := func(want string) func(status.Status) string {
+		return func(s status.Status) string {
+			if why := isFit("tools", tools)(s) + isOut("site", site, 1)(s); why != "" {
+				return why
+			}
+			if got := strings.TrimSpace(m.read("node1", "opt/pages/says")); got != want {
+				return line(s, "site") + ": it says " + got
+			}
+			return ""
+		}
+	}
+	builds := func(module string) []api.BuildOut { return do(m, api.Builds(), api.BuildsIn{Module: module}).Builds }
+	m.until("it is out, built in the first image", says("first"))
+	was := builds("site")
+
+	tools = m.forge.commit("tools", files{"README.md": "words\n"})
+	m.until("the same image is made again", says("first"))
+	if now := builds("site"); len(now) != len(was) || now[0].Request != was[0].Request {
+		t.Errorf("an image that came out the same built its user again: %+v", now)
+	}
+
+	tools = m.forge.commit("tools", files{"root/etc/which": "second\n"})
+	m.until("it is out, built in the second image", says("second"))
+	all := builds("site")
+	if len(all) != len(was)+1 || all[0].Environment == was[0].Environment {
+		t.Errorf("%+v, and before %+v", all, was)
+	}
+	for _, made := range builds("tools") {
+		if made.Commit == tools && !all[0].Began.After(made.Ended) {
+			t.Errorf("it was built at %s, and the image that it is built in until %s", all[0].Began, made.Ended)
+		}
+	}
+}

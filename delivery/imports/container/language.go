@@ -48,6 +48,9 @@ func other(extension string) bool {
 	}, extension)
 }
 
+// Whole says that an image has in it what it stands on.
+func (Language) Whole() {}
+
 // Owners is the name alone: an image is in no other.
 func (Language) Owners(name string) []string { return []string{name} }
 

@@ -267,6 +267,38 @@ func (p page) image(digest document.Digest, c config) (Image, error) {
 	return out, nil
 }
 
+// ConfigOf is the configuration of the image with this manifest, as one blob.
+func ConfigOf(manifest []byte) (Blob, error) {
+	p, err := parsePage(manifest)
+	if err == nil && p.isIndex() {
+		err = notImage("it is an index of several")
+	}
+	if err != nil {
+		return Blob{}, err
+	}
+	return Blob{p.Config.Digest, p.Config.Size}, nil
+}
+
+// Read is what the image with this manifest and configuration is made of, whoever
+// has brought them. They are not checked to be those that somebody asked for.
+func Read(manifest, configuration []byte, platform string) (Image, error) {
+	if _, err := ConfigOf(manifest); err != nil {
+		return Image{}, err
+	}
+	p, err := parsePage(manifest)
+	if err != nil {
+		return Image{}, err
+	}
+	c, err := parseConfig(configuration)
+	if err == nil {
+		err = c.forPlatform(platform)
+	}
+	if err != nil {
+		return Image{}, err
+	}
+	return p.image(document.Sum(manifest), c)
+}
+
 // variable reports whether a name can stand in an environment.
 func variable(name string) bool {
 	return name != "" && len(name) < 256 && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' })
