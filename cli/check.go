@@ -94,6 +94,9 @@ func (s *shell) owners(ctx context.Context, out *folder.Checked) {
 	ctx, cancel := context.WithTimeout(ctx, ownersLimit)
 	defer cancel()
 	in := api.OwnersIn{Module: out.Module, Owns: asksOf(out.Owns), Asks: asksOf(out.Asks)}
+	if out.In != nil && out.In.OfMesh() {
+		in.Asks = append(in.Asks, asksOf([]folder.Name{*out.In})...)
+	}
 	said, err := ask(ctx, s, api.Owners(), in)
 	if err != nil {
 		out.Owners.Why = err.Error()
@@ -105,6 +108,9 @@ func (s *shell) owners(ctx context.Context, out *folder.Checked) {
 		for _, f := range e.For {
 			owner[[2]string{f.Language, f.Name}] = e.To
 		}
+	}
+	if out.In != nil {
+		out.In.Owner = owner[[2]string{out.In.Language, out.In.Name}]
 	}
 	for i, n := range out.Asks {
 		out.Asks[i].Owner = owner[[2]string{n.Language, cmp.Or(n.Path(), n.Name)}]
@@ -127,7 +133,7 @@ func (s *shell) showOwners(out folder.Checked) {
 	for _, why := range out.Owners.Against {
 		s.words("  "+s.out.Paint(term.Bad, "stands against it:")+" ", term.Clean(why))
 	}
-	if !out.Owners.Known && len(out.Asks) > 0 {
+	if !out.Owners.Known && (len(out.Asks) > 0 || out.In != nil && out.In.OfMesh()) {
 		s.words("  which modules own that is not known: ", term.Clean(out.Owners.Why))
 	}
 }

@@ -84,7 +84,7 @@ func Check(dir string, looks ...Look) (Checked, error) {
 		return c, err
 	}
 	c.Module = m.Module
-	c.in(m, data)
+	c.images(m, data)
 	c.files(m, root, data)
 	for _, look := range looks {
 		if err := look(&c, m, root.FS()); err != nil {
@@ -95,15 +95,38 @@ func Check(dir string, looks ...Look) (Checked, error) {
 	return c, nil
 }
 
-// in is the image that the module is built in, by its name in full.
-func (c *Checked) in(m manifest.Source, data []byte) {
-	if m.Build == nil || m.Build.In == "" {
-		return
+// images is the images that the module asks for and makes, by their names in full.
+func (c *Checked) images(m manifest.Source, data []byte) {
+	line := func(path string) int {
+		line, _ := document.Locate(data, path)
+		return line
 	}
-	r, _ := image.Parse(m.Build.In)
-	line, _ := document.Locate(data, "build.in")
-	c.In = &Name{Language: "container", Name: r.String(), File: c.File, Line: line}
+	lines := manifest.LinesOf(data, m)
+	for _, i := range m.AskedImages() {
+		asked := Name{Language: inImages, Name: i.Name, File: c.File, Line: lines.OfImage(i.Artifact)}
+		if i.Artifact != "" {
+			c.Asks = append(c.Asks, asked)
+			continue
+		}
+		if r, _ := image.Parse(m.Build.In); !r.IsOwn() {
+			asked.Name = r.String()
+		}
+		c.In = &asked
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Images())) {
+		c.Owns = append(c.Owns, Name{Language: inImages, Name: name, File: c.File, Line: line(document.Join("build.artifacts", m.Images()[name]))})
+	}
 }
+
+// OfMesh reports whether it is the name of an image that a module of the mesh makes,
+// or none does.
+func (n Name) OfMesh() bool {
+	r, _ := image.Parse(n.Name)
+	return n.Language == inImages && r.IsOwn()
+}
+
+// inImages is the language in which images ask for each other.
+const inImages = "container"
 
 func notThere(err error, format string, args ...any) error {
 	kind := fault.Unavailable
