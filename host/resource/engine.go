@@ -24,6 +24,7 @@ type Engine struct {
 	sys     *system.Root
 	keep    Keep
 	record  keep.Record
+	dirty   bool            // it is ahead of the one on the disk, whichever pass has made it so
 	lightly map[string]bool // paths that the record on the disk has as done, and that are being put back
 	eyes    [eyes]eye
 	known   []declaration.Resource // of the last pass
@@ -56,7 +57,6 @@ type pass struct {
 	body    declaration.Body
 	items   []*item
 	pending []*item // read back, and perhaps not on the disk yet
-	dirty   bool    // the record in memory is ahead of the one on disk
 	wrote   bool
 	paved   bool              // a directory was made: what lies in it is only as safe as its own name
 	alias   map[string]string // by a place that another path led to: that path
