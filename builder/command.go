@@ -51,6 +51,7 @@ Flags:
                       fetch nothing of what the lock files of a module name
   --go-proxy URL      where Go modules are fetched from (https://proxy.golang.org)
   --npm-registry URL  where npm packages are (https://registry.npmjs.org)
+  --pypi URL          where Python projects are (https://pypi.org/simple)
   --network           let modules that ask for it (build.network) reach public
                       addresses, by a proxy that names each host in the log
 
@@ -133,6 +134,7 @@ func parse(args []string, c *Config) (verb string, rest []string, err error) {
 	depends := flags.Bool("dependencies", true, "")
 	flags.StringVar(&c.Dependencies.Go, "go-proxy", c.Dependencies.Go, "")
 	flags.StringVar(&c.Dependencies.Npm, "npm-registry", c.Dependencies.Npm, "")
+	flags.StringVar(&c.Dependencies.Python, "pypi", c.Dependencies.Python, "")
 	for {
 		if err := flags.Parse(args); err != nil {
 			return "", nil, err

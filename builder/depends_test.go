@@ -207,3 +207,33 @@ func TestANodeSiteIsBuiltFromWhatItsLockNames(t *testing.T) {
 		t.Errorf("%s: %s\n%s", a.Outcome, a.Why, rig.controller.logOf(q))
 	}
 }
+
+// A Python program is built from what its requirements name by their hashes.
+func TestAPythonProgramIsBuiltFromWhatItsRequirementsName(t *testing.T) {
+	t.Parallel()
+	needsSandbox(t)
+	needsTool(t, "pip3")
+	repo, rig, outside := newRepository(t), newRig(t), supplytest.Serve(t)
+	rig.config.Dependencies = upstreams(outside)
+	files := map[string]string{
+		"requirements.txt": "words==1.2 \\\n    --hash=sha256:" + strings.Repeat("0", 64) + " \\\n    --hash=" + outside.Python(t, "words", "1.2", "hello from outside") + "\n",
+		"main.py":          "import sys\nsys.path.insert(0, 'lib')\nimport words\nprint(words.SAYS)\n",
+	}
+	script := "pip3 install --no-cache-dir --require-hashes --target lib -r requirements.txt\npython3 main.py >dist/says"
+	q := repo.request(repo.commit(outsider(script, files)), "")
+	a := rig.build(q)
+	log := rig.controller.logOf(q)
+	if a.Outcome != build.OutcomeBuilt || !strings.Contains(log, "the index does not have 1 of the 2 files of words") {
+		t.Fatalf("%s: %s\n%s", a.Outcome, a.Why, log)
+	}
+	if got := rig.content(a, "says"); got != "hello from outside\n" {
+		t.Errorf("it says %q", got)
+	}
+	if want := "/files/words-1.2-py3-none-any.whl /simple/words/"; strings.Join(outside.Asked(), " ") != want {
+		t.Errorf("the log says %s", log)
+	}
+	q = repo.request(repo.commit(map[string]string{"build.sh": "pip3 install --no-cache-dir --target lib more\n"}), "")
+	if a := rig.build(q); a.Outcome != build.OutcomeFailed || !strings.Contains(a.Why, "the Python project more is in no requirements file of the tree") || len(outside.Asked()) > 0 {
+		t.Errorf("%s: %s\n%s", a.Outcome, a.Why, rig.controller.logOf(q))
+	}
+}

@@ -29,6 +29,7 @@ const (
 type place struct {
 	url    string
 	own    bool // an upstream of the operator's, wherever that is
+	said   bool // by an upstream, and not by a lock file
 	accept string
 }
 
@@ -194,7 +195,7 @@ func (p place) unreachable(err error) error {
 		err = u.Err // it says the address again
 	}
 	kind := fault.Unavailable
-	if fault.KindOf(err) == fault.Denied && !p.own {
+	if fault.KindOf(err) == fault.Denied && !p.own && !p.said {
 		kind = fault.Invalid
 	}
 	return fault.Wrap(kind, err, "fetch %q", p.url)
@@ -207,7 +208,7 @@ func (p place) refused(resp *http.Response) error {
 	case n == http.StatusNotFound || n == http.StatusGone:
 		return fault.New(fault.NotFound, "fetch %q: it is not there: %s", p.url, code).
 			With("what is private cannot be fetched in this version: bring it into the tree")
-	case !p.own && n/100 == 4 && n != http.StatusTooManyRequests && n != http.StatusRequestTimeout:
+	case !p.own && !p.said && n/100 == 4 && n != http.StatusTooManyRequests && n != http.StatusRequestTimeout:
 		return fault.New(fault.Invalid, "fetch %q: it is refused: %s", p.url, code).
 			With("what wants a credential cannot be fetched in this version: bring it into the tree")
 	}

@@ -13,7 +13,8 @@ import (
 type ledger struct {
 	mu      sync.Mutex // guards what follows
 	busy    map[string]*sync.Mutex
-	mine    map[string]bool // fetched for this build
+	mine    map[string]bool      // fetched for this build
+	indexes map[string][]offered // of Python projects, as they were asked for
 	wrong   error
 	lacking []string // what it asked for and no lock file names
 	fetched int
@@ -50,6 +51,23 @@ func (l *ledger) lacks(what error) {
 	if len(l.lacking) < mostLacking && !slices.Contains(l.lacking, line) {
 		l.lacking = append(l.lacking, line)
 	}
+}
+
+// indexed is what an index was found to have of a project.
+func (l *ledger) indexed(project string) (all []offered, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all, known = l.indexes[project]
+	return all, known
+}
+
+func (l *ledger) knows(project string, all []offered) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.indexes == nil {
+		l.indexes = map[string][]offered{}
+	}
+	l.indexes[project] = all
 }
 
 // worded is an error with what to do.

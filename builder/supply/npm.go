@@ -123,7 +123,10 @@ func (x *Session) envNpm() [][2]string {
 		return nil
 	}
 	return [][2]string{
-		{"npm_config_registry", x.order.At + "/npm/"}, {"npm_config_replace_registry_host", "always"},
-		{"npm_config_audit", "false"}, {"npm_config_fund", "false"}, {"npm_config_update_notifier", "false"},
+		{"npm_config_registry", x.order.At + "/npm/"},
+		{"npm_config_replace_registry_host", "always"},
+		{"npm_config_audit", "false"},
+		{"npm_config_fund", "false"},
+		{"npm_config_update_notifier", "false"},
 	}
 }

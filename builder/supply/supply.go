@@ -77,6 +77,7 @@ func (s *Supply) Open(o Order) *Session {
 	x.fetcher = newFetcher(s.from, gateway.New(o.Outside))
 	x.addGo()
 	x.addNpm()
+	x.addPython()
 	return x
 }
 
@@ -95,6 +96,9 @@ func (x *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		key += "?" + r.URL.RawQuery
 	}
 	answer := x.answers[key]
+	if kind, sum, ok := pythonFile(key); ok && answer == nil { // the name of a file stands behind its hash
+		answer = x.answers[kind+sum]
+	}
 	switch wrong := x.Wrong(); {
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		refuse(w, http.StatusMethodNotAllowed, fault.New(fault.Denied, "nothing can be put here"))
@@ -122,6 +126,8 @@ func (x *Session) unnamed(key string) error {
 		return x.unnamedGo(rest)
 	case "npm":
 		return x.unnamedNpm(rest)
+	case "pypi":
+		return x.unnamedPython(rest)
 	}
 	return fault.New(fault.NotFound, "%q is named by no lock file", shortly(key))
 }
@@ -145,7 +151,7 @@ func (x *Session) Env() [][2]string {
 	if x == nil {
 		return nil
 	}
-	return slices.Concat(x.envGo(), x.envNpm())
+	return slices.Concat(x.envGo(), x.envNpm(), x.envPython())
 }
 
 // reads reports whether the tree has a lock file of one of these names.

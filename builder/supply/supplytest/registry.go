@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/base64"
 	"errors"
@@ -86,27 +87,12 @@ func (r *Registry) Asked() []string {
 // Go has a version of a Go module, whose path has no capital letters.
 func (r *Registry) Go(t *testing.T, module, version string, files map[string]string) {
 	t.Helper()
-	var b bytes.Buffer
-	z := zip.NewWriter(&b)
-	names := []string{}
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		w, err := z.Create(module + "@" + version + "/" + name)
-		if err == nil {
-			_, err = w.Write([]byte(files[name]))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
+	below := map[string]string{}
+	for name, text := range files {
+		below[module+"@"+version+"/"+name] = text
 	}
 	at := "/go/" + module + "/@v/" + version
-	r.Put(at+".zip", b.Bytes())
+	r.Put(at+".zip", zipped(t, below))
 	r.Put(at+".mod", []byte(files["go.mod"]))
 	r.Put(at+".info", fmt.Appendf(nil, `{"Version":%q,"Time":"2020-01-01T00:00:00Z"}`, version))
 	r.Put("/go/"+module+"/@v/list", []byte(version+"\n"))
@@ -119,6 +105,51 @@ func (r *Registry) Npm(t *testing.T, name, version string, files map[string]stri
 	r.Put("/npm/"+name+"/-/"+path.Base(name)+"-"+version+".tgz", body)
 	sum := sha512.Sum512(body)
 	return "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Python has a wheel of a project with one file, which says something, and gives
+// its hash.
+func (r *Registry) Python(t *testing.T, project, version, says string) string {
+	t.Helper()
+	about := project + "-" + version + ".dist-info/"
+	name := project + "-" + version + "-py3-none-any.whl"
+	body := zipped(t, map[string]string{
+		project + ".py":    "SAYS = '" + says + "'\n",
+		about + "METADATA": "Metadata-Version: 2.1\nName: " + project + "\nVersion: " + version + "\n",
+		about + "WHEEL":    "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+		about + "RECORD":   project + ".py,,\n" + about + "METADATA,,\n" + about + "WHEEL,,\n" + about + "RECORD,,\n",
+	})
+	sum := fmt.Sprintf("%x", sha256.Sum256(body))
+	r.Put("/files/"+name, body)
+	r.Put("/simple/"+project+"/", fmt.Appendf(nil, `{"meta": {"api-version": "1.0"}, "name": %q, "files": [
+		{"filename": "%[1]s-0.1-py3-none-any.whl", "url": "../../files/none", "hashes": {"sha256": "00"}, "requires-python": null},
+		{"filename": %[2]q, "url": "../../files/%[2]s", "hashes": {"sha256": %[3]q}, "requires-python": ">=3.6", "yanked": false}]}`, project, name, sum))
+	return "sha256:" + sum
+}
+
+// zipped is files in a zip.
+func zipped(t *testing.T, files map[string]string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	names := []string{}
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		w, err := z.Create(name)
+		if err == nil {
+			_, err = w.Write([]byte(files[name]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }
 
 // Tarball is files in a .tar.gz, each below a folder.
