@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"noxmesh/api"
+	"noxmesh/internal/git"
 )
 
 // A forge that wants to be left alone is not asked again, whatever looks are
@@ -63,5 +65,47 @@ func TestAForgeThatWantsToBeLeftAlone(t *testing.T) {
 	r.add("elsewhere", api.ModuleAddIn{Repository: r.address("site")})
 	if s := r.source("elsewhere"); notices(s) != "" {
 		t.Errorf("a module of another forge: %+v", s.Notices)
+	}
+}
+
+// busyForge is one that has no room for questions about what came before.
+type busyForge struct {
+	Forge
+	after time.Duration
+}
+
+func (f *busyForge) Descends(ctx context.Context, p git.Place, to, from string) (git.Descent, error) {
+	if f.after > 0 {
+		return "", git.Later{After: f.after}
+	}
+	return f.Forge.Descends(ctx, p, to, from)
+}
+
+// What came before a commit is asked when the forge has room for it: the look is
+// none the worse, and comes again then.
+func TestWhatCameBeforeWaitsItsTurn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	f := &busyForge{Forge: r.forge, after: 3 * time.Second}
+	r.forge = f
+	r.restart()
+	r.repo("site", "first")
+	r.add("site", api.ModuleAddIn{Repository: r.address("site")})
+	r.step("site")
+	r.git("site", "checkout", "-q", "--orphan", "other")
+	second := r.repo("site", "second")
+	r.git("site", "branch", "-q", "-M", "other", "main")
+	if after := r.step("site"); after != f.after {
+		t.Errorf("it comes again after %s", after)
+	}
+	if s := r.source("site"); s.State != "read" || s.Commit != second || notices(s) != "" {
+		t.Errorf("%+v", s)
+	}
+	f.after = 0
+	if after := r.step("site"); after != 0 {
+		t.Errorf("it comes again after %s", after)
+	}
+	if s := r.source("site"); len(s.Notices) != 1 {
+		t.Errorf("%+v", s.Notices)
 	}
 }

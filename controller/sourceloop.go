@@ -60,14 +60,19 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 	}
 	c.hooks.heeded(name, len(said))
 	c.looked.Store(name, now) // after the record: a fresh look is of what it found
-	if next, err = c.judge(ctx, m.Module, next); err != nil {
+	next, err = c.judge(ctx, m.Module, next)
+	later, sent := errors.AsType[git.Later](err)
+	if err != nil && !sent {
 		return loop.Result{}, err
 	}
 	if next.State != source.Read {
 		return loop.Result{}, fault.New(kindOf(next.State), "source of %q: %s: %s", name, next.State, next.Why)
 	}
 	_, behind := next.Behind()
-	return loop.Result{After: c.hooks.patience(name, behind)}, nil
+	if patience := c.hooks.patience(name, behind); patience > 0 && (!sent || patience < later.After) {
+		return loop.Result{After: patience}, nil
+	}
+	return loop.Result{After: later.After}, nil
 }
 
 // sourceRow is what the record has of a module's source before a look at it.
@@ -134,14 +139,18 @@ func (c *Controller) nudgeUsers(ctx context.Context, module string) error {
 
 // judge finds out whether the newest commit comes after the one before, once it
 // has gone on its way. A forge that does not answer is asked at the next look, and
-// so is one that this machine could not ask.
+// so is one that this machine could not ask; one that is not to be asked now is a
+// git.Later.
 func (c *Controller) judge(ctx context.Context, m mesh.Module, s source.Source) (source.Source, error) {
 	from, to, is := s.Unjudged()
 	if !is || s.State != source.Read {
 		return s, nil
 	}
 	d, err := c.git.Descends(ctx, git.Place{URL: m.Repository, Ref: s.Ref, Folder: m.Folder}, to, from)
+	later, sent := errors.AsType[git.Later](err)
 	switch {
+	case sent:
+		return s, later
 	case ctx.Err() != nil:
 		return s, nil //nolint:nilerr // the next look asks again
 	case err != nil && !answered(err):

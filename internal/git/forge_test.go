@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"noxmesh/internal/git/gitserve"
+	"noxmesh/internal/manners"
 )
 
 // forge is a folder of real repositories, served over http on loopback.
@@ -36,7 +37,7 @@ func newGit(t *testing.T, change func(*Config)) *Git {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.manners.most = 1000 // tests look at their forge side by side
+	g.manners = manners.New(1000) // tests look at their forge side by side
 	return g
 }
 

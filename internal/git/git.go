@@ -12,6 +12,7 @@ import (
 
 	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/manners"
 )
 
 // Config is what a Git is made of. Only Home must be given.
@@ -38,7 +39,7 @@ type Git struct {
 	cfg      Config
 	tmp      string
 	web      *web // nil where git is asked for everything
-	manners  manners
+	manners  *manners.Manners
 	together together
 	atOnce   atOnce
 }
@@ -65,8 +66,8 @@ func New(cfg Config) (*Git, error) {
 			return nil, fault.New(fault.Invalid, "ssh cannot be told of a file called %q", file)
 		}
 	}
-	g := &Git{cfg: cfg, tmp: filepath.Join(home, "tmp"), manners: manners{most: perHost, hosts: map[string]*forgeHost{}}, together: together{under: map[string]*answer{}}, atOnce: atOnce{until: map[string]time.Time{}}}
-	g.web = newWeb(cfg, g.manners.hold)
+	g := &Git{cfg: cfg, tmp: filepath.Join(home, "tmp"), manners: manners.New(perHost), together: together{under: map[string]*answer{}}, atOnce: atOnce{until: map[string]time.Time{}}}
+	g.web = newWeb(cfg, func(host string, alone time.Duration, now time.Time) { g.manners.Hold(host, alone, now) })
 	return g, g.prepare()
 }
 

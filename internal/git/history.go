@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 
+	"noxmesh/internal/clock"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
@@ -29,7 +30,8 @@ const historyDepth = "--depth=200"
 
 // Descends is how commit, where the place's ref stands, stands to the commit
 // from, where it stood before. Ref, which may be empty, is what commit is found
-// through where the forge gives none by its id.
+// through where the forge gives none by its id. Where the forge is not to be asked
+// now, the error is a Later.
 func (g *Git) Descends(ctx context.Context, p Place, commit, from string) (Descent, error) {
 	protocol, err := g.checkFetch(p.URL, commit, p.Ref)
 	if err != nil {
@@ -38,6 +40,11 @@ func (g *Git) Descends(ctx context.Context, p Place, commit, from string) (Desce
 	if err := CheckCommit(from); err != nil {
 		return "", err
 	}
+	host, began := hostOf(p.URL), clock.Now()
+	if err := g.manners.Enter(host, p.URL+p.Folder, began); err != nil {
+		return "", err
+	}
+	defer func() { g.manners.Leave(host, began, clock.Now()) }()
 	dir, err := os.MkdirTemp(g.tmp, "history-")
 	if err != nil {
 		return "", fault.Wrap(fault.Unavailable, disk.Say(err, ""), "making a folder to fetch into in %q", g.tmp)

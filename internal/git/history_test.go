@@ -6,6 +6,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
+
+	"noxmesh/internal/manners"
 )
 
 func TestDescends(t *testing.T) {
@@ -79,4 +82,27 @@ func TestDescendsLooksOnlySoFar(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDescendsWaitsItsTurn: it is a question like any other.
+func TestDescendsWaitsItsTurn(t *testing.T) {
+	t.Parallel()
+	f, g := newForge(t), newGit(t, nil)
+	r := f.repo("site", map[string]string{"a": "1"})
+	commit, host := r.git("rev-parse", "HEAD"), hostOf(r.url)
+	g.manners = manners.New(1)
+	now := time.Now()
+	if err := g.manners.Enter(host, "another", now); err != nil {
+		t.Fatal(err)
+	}
+	_, err := g.Descends(t.Context(), Place{URL: r.url}, commit, commit)
+	if later, is := errors.AsType[Later](err); !is || later.After <= 0 {
+		t.Fatalf("its forge has enough to do: %v", err)
+	}
+	g.manners.Leave(host, now, now)
+	for range 2 {
+		if got, err := g.Descends(t.Context(), Place{URL: r.url}, commit, commit); err != nil || got != Forward {
+			t.Fatalf("%q, %v", got, err)
+		}
+	}
 }

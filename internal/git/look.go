@@ -52,10 +52,10 @@ func (g *Git) Look(ctx context.Context, p Place, known Known) (Found, error) {
 		return Found{}, err
 	}
 	host, began := hostOf(p.URL), clock.Now()
-	if err := g.manners.enter(host, p.URL+p.Folder, began); err != nil {
+	if err := g.manners.Enter(host, p.URL+p.Folder, began); err != nil {
 		return Found{}, err
 	}
-	defer func() { g.manners.leave(host, began, clock.Now()) }()
+	defer func() { g.manners.Leave(host, began, clock.Now()) }()
 	found, err := g.look(ctx, p, known)
 	if errors.Is(err, NoCommit) { // pushed over between the two questions
 		found, err = g.look(ctx, p, known)

@@ -218,8 +218,12 @@ type atOnce struct {
 	until map[string]time.Time
 }
 
-// partsAgain is after what time a forge that gave no parts is asked for them again.
-const partsAgain = time.Hour
+const (
+	// partsAgain is after what time a forge that gave no parts is asked for them again.
+	partsAgain = time.Hour
+
+	maxHosts = 10_000 // that are remembered
+)
 
 func (a *atOnce) is(forge string, now time.Time) bool {
 	a.mu.Lock()

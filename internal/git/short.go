@@ -35,10 +35,10 @@ func (g *Git) Whole(ctx context.Context, url, short string) (string, error) {
 		return "", fault.New(fault.Invalid, "%q does not begin a commit's id", short).With("want at least %d lower-case hexadecimal digits", ShortLimit)
 	}
 	host, began := hostOf(url), clock.Now()
-	if err := g.manners.enter(host, url, began); err != nil {
+	if err := g.manners.Enter(host, url, began); err != nil {
 		return "", err
 	}
-	defer func() { g.manners.leave(host, began, clock.Now()) }()
+	defer func() { g.manners.Leave(host, began, clock.Now()) }()
 	return g.whole(ctx, protocol, url, short)
 }
 

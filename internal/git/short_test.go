@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"noxmesh/internal/fault"
+	"noxmesh/internal/manners"
 )
 
 // twins is two commits of this tree whose ids begin with the same seven digits.
@@ -106,22 +107,22 @@ func TestWholeWaitsItsTurn(t *testing.T) {
 	f, g := newForge(t), newGit(t, nil)
 	r := f.repo("site", map[string]string{"a": "1"})
 	commit, host := r.git("rev-parse", "HEAD"), hostOf(r.url)
-	g.manners.most = 1
+	g.manners = manners.New(1)
 	now := time.Now()
-	if err := g.manners.enter(host, "another", now); err != nil {
+	if err := g.manners.Enter(host, "another", now); err != nil {
 		t.Fatal(err)
 	}
 	_, err := g.Whole(t.Context(), r.url, commit[:8])
 	if later, is := errors.AsType[Later](err); !is || later.After <= 0 {
 		t.Fatalf("its forge has enough to do: %v", err)
 	}
-	g.manners.leave(host, now, now)
+	g.manners.Leave(host, now, now)
 	for range 2 {
 		if got, err := g.Whole(t.Context(), r.url, commit[:8]); err != nil || got != commit {
 			t.Fatalf("%q, %v", got, err)
 		}
 	}
-	g.manners.hold(host, time.Minute, time.Now())
+	g.manners.Hold(host, time.Minute, time.Now())
 	if _, err := g.Whole(t.Context(), r.url, commit[:8]); err == nil {
 		t.Fatal("its forge wants to be left alone")
 	}

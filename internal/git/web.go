@@ -18,6 +18,7 @@ import (
 
 	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/manners"
 )
 
 // web asks one question of forges over http and https, where a ref stands, in
@@ -246,7 +247,7 @@ func (w *web) call(trip *http.Transport, r *http.Request, kind string, read func
 		_, _ = io.CopyN(io.Discard, answer.Body, 4<<10) // so that the connection is of use again
 		s := refusal{code: answer.StatusCode}
 		if s.asksToWait() {
-			s.retry = retryAfter(answer.Header.Get("Retry-After"), clock.Now())
+			s.retry = manners.RetryAfter(answer.Header.Get("Retry-After"), clock.Now())
 		}
 		if s.code >= 300 && s.code < 400 {
 			s.to = answer.Header.Get("Location")
@@ -273,20 +274,6 @@ func (s refusal) Error() string {
 // asksToWait reports whether it is about how often is asked, or the forge's health.
 func (s refusal) asksToWait() bool {
 	return s.code >= 500 || s.code == http.StatusTooManyRequests || s.code == http.StatusForbidden
-}
-
-// longestHold is how long a forge is believed that it wants to be left alone.
-const longestHold = time.Hour
-
-// retryAfter reads the header of that name: seconds, or a time.
-func retryAfter(text string, now time.Time) time.Duration {
-	if n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31); err == nil {
-		return min(time.Duration(n)*time.Second, longestHold)
-	}
-	if at, err := http.ParseTime(text); err == nil {
-		return max(0, min(at.Sub(now), longestHold))
-	}
-	return 0
 }
 
 // worded is err as the mesh says it, with the kinds and causes of what git says.

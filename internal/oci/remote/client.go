@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -10,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +19,7 @@ import (
 	"noxmesh/image"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/manners"
 	"noxmesh/internal/oci"
 )
 
@@ -33,7 +34,7 @@ type Config struct {
 type Client struct {
 	cfg     Config
 	http    *http.Client
-	manners manners
+	manners *manners.Manners
 
 	mu     sync.Mutex // guards tokens
 	tokens map[string]token
@@ -45,7 +46,13 @@ type token struct {
 	until time.Time
 }
 
+// Later is a question that was not asked: its registry is asked enough already, or
+// wants to be left alone. It says nothing of the image.
+type Later = manners.Later
+
 const (
+	perHost   = 2           // names of one registry that are asked for at once
+	shortHold = time.Minute // of a registry that has had enough and does not say for how long
 	maxTokens = 10_000
 	shortest  = time.Minute // that a token is good for where nothing is said
 	maxAnswer = 1 << 20     // of whoever gives tokens
@@ -56,7 +63,7 @@ func New(cfg Config) *Client {
 	if cfg.Patience == 0 {
 		cfg.Patience = 30 * time.Second
 	}
-	c := &Client{cfg: cfg, manners: manners{hosts: map[string]*host{}}, tokens: map[string]token{}}
+	c := &Client{cfg: cfg, manners: manners.New(perHost), tokens: map[string]token{}}
 	c.http = &http.Client{CheckRedirect: c.redirect, Transport: &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
@@ -194,24 +201,13 @@ func (c *Client) refused(a ask, resp *http.Response) error {
 			With("is its name right? This version has no credentials for registries yet: the image must be one that anybody may pull")
 	case code == http.StatusTooManyRequests, code == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
 		now := clock.Now()
-		wait := retryAfter(resp.Header.Get("Retry-After"), now)
-		c.manners.hold(a.of.Registry, now.Add(wait))
+		wait := max(cmp.Or(manners.RetryAfter(resp.Header.Get("Retry-After"), now), shortHold), time.Second)
+		c.manners.Hold(a.of.Registry, wait, now)
 		return fault.New(fault.Unavailable, answered, a.of.Registry, code, words).With("it wants to be left alone for %s", wait)
 	case code/100 == 4 && code != http.StatusRequestTimeout:
 		return fault.New(fault.Invalid, answered, a.of.Registry, code, words)
 	}
 	return fault.New(fault.Unavailable, answered, a.of.Registry, resp.StatusCode, words)
-}
-
-// retryAfter reads the header of that name: seconds, or a time.
-func retryAfter(text string, now time.Time) time.Duration {
-	wait := shortHold
-	if n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31); err == nil {
-		wait = time.Duration(n) * time.Second
-	} else if at, err := http.ParseTime(text); err == nil {
-		wait = at.Sub(now)
-	}
-	return min(max(wait, time.Second), longestHold)
 }
 
 func (c *Client) token(key string) string {

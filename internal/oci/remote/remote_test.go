@@ -13,7 +13,6 @@ import (
 
 	"noxmesh/document"
 	"noxmesh/image"
-	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci/imagetest"
 )
@@ -137,35 +136,8 @@ func TestARegistryThatWantsToBeLeftAloneIs(t *testing.T) {
 	r.Asked()
 	_, err = c.Resolve(t.Context(), of, here64, "")
 	later, is := errors.AsType[Later](err)
-	if !is || later.After < 110*time.Second || later.After > 121*time.Second || len(r.Asked()) != 0 {
+	if !is || later.After < 110*time.Second || later.After > 131*time.Second || len(r.Asked()) != 0 {
 		t.Fatalf("%v", err)
-	}
-}
-
-func TestARegistryIsAskedByFewAtOnce(t *testing.T) {
-	t.Parallel()
-	m := manners{hosts: map[string]*host{}}
-	now := clock.Now()
-	for range perHost {
-		if err := m.enter("r", now); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, is := errors.AsType[Later](m.enter("r", now)); !is {
-		t.Error("one too many was let in")
-	}
-	if err := m.enter("other", now); err != nil {
-		t.Error("another registry was held up")
-	}
-	m.leave("r")
-	if err := m.enter("r", now); err != nil {
-		t.Error("nobody was let in after one had left")
-	}
-	for n := range 2 * maxHosts {
-		m.hold(strings.Repeat("x", n), now)
-	}
-	if len(m.hosts) > maxHosts {
-		t.Errorf("%d registries are remembered", len(m.hosts))
 	}
 }
 

@@ -23,10 +23,11 @@ type Resolved struct {
 // that costs one question without an answer's body. An error is a Later, or has a
 // Cause, or is one of the way there.
 func (c *Client) Resolve(ctx context.Context, of image.Reference, platform string, known document.Digest) (Resolved, error) {
-	if err := c.manners.enter(of.Registry, clock.Now()); err != nil {
+	began := clock.Now()
+	if err := c.manners.Enter(of.Registry, of.Name(), began); err != nil {
 		return Resolved{}, err
 	}
-	defer c.manners.leave(of.Registry)
+	defer func() { c.manners.Leave(of.Registry, began, clock.Now()) }()
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*c.cfg.Patience, errSlow)
 	defer cancel()
 	head, err := c.head(ctx, of, known)
