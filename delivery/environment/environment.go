@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"noxmesh/delivery/standing"
 	"noxmesh/document"
 	"noxmesh/image"
 )
@@ -54,14 +55,7 @@ func States() []State {
 }
 
 // ParseState is the state with this name, and false for any other word.
-func ParseState(name string) (State, bool) {
-	for _, s := range States() {
-		if string(s) == name {
-			return s, true
-		}
-	}
-	return NeverLooked, false
-}
+func ParseState(name string) (State, bool) { return standing.Parse(States(), name) }
 
 // String is the state in words, as status shows it.
 func (s State) String() string {
@@ -122,10 +116,7 @@ func Look(previous Image, seen Seen, now time.Time) Image {
 
 // enter is the image in this state; since stands still while the state does.
 func (i Image) enter(state State, why string, now time.Time) Image {
-	if i.State != state || i.Since.IsZero() {
-		i.Since = now
-	}
-	i.State, i.Why = state, why
+	i.State, i.Why, i.Since = state, why, standing.Since(i.State, state, i.Since, now)
 	return i
 }
 

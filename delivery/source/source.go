@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"noxmesh/delivery/imports"
+	"noxmesh/delivery/standing"
 	"noxmesh/manifest"
 )
 
@@ -97,9 +98,6 @@ func (s Source) stayed(seen Seen, now time.Time) Source {
 
 // enter is the source in this state; since stands still while the state does.
 func (s Source) enter(state State, why string, now time.Time) Source {
-	if s.State != state || s.Since.IsZero() {
-		s.Since = now
-	}
-	s.State, s.Why = state, why
+	s.State, s.Why, s.Since = state, why, standing.Since(s.State, state, s.Since, now)
 	return s
 }

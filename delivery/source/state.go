@@ -1,5 +1,7 @@
 package source
 
+import "noxmesh/delivery/standing"
+
 // State is how the last look at a module's source ended.
 type State string
 
@@ -30,14 +32,7 @@ func States() []State {
 }
 
 // ParseState is the state with this name, and false for any other word.
-func ParseState(name string) (State, bool) {
-	for _, s := range States() {
-		if string(s) == name {
-			return s, true
-		}
-	}
-	return NeverLooked, false
-}
+func ParseState(name string) (State, bool) { return standing.Parse(States(), name) }
 
 // String is the state in words, as status shows it.
 func (s State) String() string {
