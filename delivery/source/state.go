@@ -32,7 +32,7 @@ func States() []State {
 }
 
 // ParseState is the state with this name, and false for any other word.
-func ParseState(name string) (State, bool) { return standing.Parse(States(), name) }
+func ParseState(name string) (State, bool) { return standing.Named(States(), name) }
 
 // String is the state in words, as status shows it.
 func (s State) String() string {

@@ -2,8 +2,8 @@ package standing
 
 import "time"
 
-// Parse is the state with this name, and the zero one and false where none of all has it.
-func Parse[S ~string](all []S, name string) (S, bool) {
+// Named is the state with this name, and the zero one and false where none of all has it.
+func Named[S ~string](all []S, name string) (S, bool) {
 	for _, s := range all {
 		if string(s) == name {
 			return s, true

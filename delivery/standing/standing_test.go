@@ -9,19 +9,19 @@ import (
 	"noxmesh/delivery/standing"
 )
 
-func TestParseKnowsEveryStateAndNoOther(t *testing.T) {
+func TestNamedKnowsEveryStateAndNoOther(t *testing.T) {
 	t.Parallel()
 	for _, s := range source.States() {
-		if got, is := standing.Parse(source.States(), string(s)); !is || got != s {
+		if got, is := standing.Named(source.States(), string(s)); !is || got != s {
 			t.Errorf("%q is %q %v", s, got, is)
 		}
 	}
 	for _, s := range environment.States() {
-		if got, is := standing.Parse(environment.States(), string(s)); !is || got != s {
+		if got, is := standing.Named(environment.States(), string(s)); !is || got != s {
 			t.Errorf("%q is %q %v", s, got, is)
 		}
 	}
-	if got, is := standing.Parse(source.States(), "other"); is || got != source.NeverLooked {
+	if got, is := standing.Named(source.States(), "other"); is || got != source.NeverLooked {
 		t.Errorf("a state that is none is %q %v", got, is)
 	}
 }
