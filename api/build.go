@@ -17,8 +17,17 @@ type BuildsIn struct {
 
 // BuildsOut is past builds, newest first.
 type BuildsOut struct {
-	Builds []BuildOut `json:"builds"`
-	More   bool       `json:"more,omitempty"` // there are older ones: ask for those before the last
+	Builds  []BuildOut   `json:"builds"`
+	More    bool         `json:"more,omitempty"`    // there are older ones: ask for those before the last
+	Removed []RemovedOut `json:"removed,omitempty"` // what retention has removed of the modules that were asked for
+}
+
+// RemovedOut is how much of a module retention has removed from the record.
+type RemovedOut struct {
+	Module string    `json:"module"`
+	Builds int64     `json:"builds"`
+	Logs   int64     `json:"logs"` // of builds that stay, or stayed then
+	At     time.Time `json:"at"`   // when it last did
 }
 
 // BuildOut is one request of the builders and what became of it.
@@ -89,9 +98,10 @@ type BuildShowOut struct {
 	Image      string     `json:"image,omitempty"` // the name of the image that commands run in
 	Closure    []InputOut `json:"closure"`
 	Tests      string     `json:"tests,omitempty"`
-	Lost       int64      `json:"lost,omitempty"` // leases that ran out
-	Last       string     `json:"last,omitempty"` // the log's last lines
-	LogHeld    int64      `json:"log_held"`       // bytes of the log that the record has
+	Lost       int64      `json:"lost,omitempty"`       // leases that ran out
+	Last       string     `json:"last,omitempty"`       // the log's last lines
+	LogRemoved time.Time  `json:"log_removed,omitzero"` // when retention has removed the log
+	LogHeld    int64      `json:"log_held"`             // bytes of the log that the record has
 }
 
 // InputOut is one artifact of another module that a build was made against.
@@ -123,6 +133,7 @@ type LogOut struct {
 	Lines    []LogLine `json:"lines,omitempty"`   // those that contain what was asked for
 	More     bool      `json:"more,omitempty"`    // there are more of these
 	Complete bool      `json:"complete"`          // nothing will follow
+	Removed  time.Time `json:"removed,omitzero"`  // when retention has removed it
 	Missing  int64     `json:"missing,omitempty"` // bytes at its end that never came
 }
 

@@ -19,7 +19,10 @@ type CollectOut struct {
 	Bytes     int64           `json:"bytes"`     // of them
 	KeptBlobs int             `json:"kept_blobs"`
 	KeptBytes int64           `json:"kept_bytes"`
-	Busy      []string        `json:"busy"` // the modules that somebody may be publishing: nothing of theirs was taken
+	Lines     int             `json:"lines"`     // of the record of builds, that left it: older than those of their module that stay in any case, and named by nothing
+	Logs      int             `json:"logs"`      // of builds that stay
+	LogBytes  int64           `json:"log_bytes"` // that these and those had
+	Busy      []string        `json:"busy"`      // the modules that somebody may be publishing: nothing of theirs was taken
 }
 
 // CollectReason is how many builds are kept for one reason.

@@ -94,6 +94,7 @@ const (
 func (s *shell) showBuilds(out api.BuildsOut, none string, now time.Time) {
 	if len(out.Builds) == 0 {
 		s.out.Note("%s", none)
+		s.noteRemoved(out, now)
 		return
 	}
 	own, network := false, false
@@ -109,8 +110,29 @@ func (s *shell) showBuilds(out api.BuildsOut, none string, now time.Time) {
 	if network {
 		s.out.Note("network: the build %s", status.NetworkSays)
 	}
+	s.noteRemoved(out, now)
 	if out.More {
 		s.out.Hint("there are older ones: --before %s", short(out.Builds[len(out.Builds)-1].Request))
+	}
+}
+
+// noteRemoved says behind the oldest what there was besides.
+func (s *shell) noteRemoved(out api.BuildsOut, now time.Time) {
+	if out.More {
+		return
+	}
+	builds, logs, last := int64(0), int64(0), time.Time{}
+	for _, r := range out.Removed {
+		builds, logs = builds+r.Builds, logs+r.Logs
+		if r.At.After(last) {
+			last = r.At
+		}
+	}
+	if builds > 0 {
+		s.out.Note("%d older ones were removed by retention, the last %s", builds, term.Ago(now.Sub(last)))
+	}
+	if logs > 0 {
+		s.out.Note("the logs of %d were removed by retention", logs)
 	}
 }
 

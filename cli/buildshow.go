@@ -125,6 +125,9 @@ func spanOf(ms int64) string {
 }
 
 func (s *shell) showLast(b api.BuildShowOut) {
+	if !b.LogRemoved.IsZero() {
+		s.out.Note("its log was removed by retention on %s", b.LogRemoved.UTC().Format(time.DateOnly))
+	}
 	if b.Last == "" {
 		return
 	}

@@ -16,14 +16,19 @@ func (s *shell) gc() *cobra.Command {
 	in := api.CollectIn{}
 	c := &cobra.Command{
 		Use:   "gc",
-		Short: "Take away from the registry what nothing names",
+		Short: "Take away from the registry what nothing names, and from the record what is too old",
 		Long: `Take away from the registry what nothing names. The controller does it once a day
 by itself. A build keeps its bytes while it is declared, while a declare-write names
 it, while a node has it or may still fetch it, while it is the newest, the newest
 fit or the current one of its module, while one that is kept is built against it,
 and in any case for a day and as long as a build may take. What is being pushed or
 pulled is let finish. A build without bytes stays in the record as collected, and
-cannot be declared.`,
+cannot be declared.
+
+The record keeps every build that has bytes or can be declared, and of the others
+the newest 1000 of each module with their logs, as long as all logs have room in
+1 GiB (mesh-controller run --keep-builds, --keep-logs). mesh builds says how many
+have left it.`,
 		Example: `  mesh gc --dry-run
   mesh gc
   mesh gc --dry-run -o json`,
@@ -85,6 +90,9 @@ func (s *shell) showCollected(out api.CollectOut, now time.Time) {
 	}
 	s.out.Note("%s away %d builds: %d blobs, %s; %d builds stay: %d blobs, %s", would,
 		len(out.Builds), out.Blobs, term.Bytes(out.Bytes), len(out.Kept), out.KeptBlobs, term.Bytes(out.KeptBytes))
+	if out.Lines+out.Logs > 0 {
+		s.out.Note("%s %d old builds out of the record, and %d logs of others: %s of logs", would, out.Lines, out.Logs, term.Bytes(out.LogBytes))
+	}
 	if len(out.Busy) > 0 {
 		s.out.Note("nothing was taken of what is being built: %s", strings.Join(out.Busy, ", "))
 	}

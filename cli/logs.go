@@ -90,8 +90,11 @@ func (s *shell) showLog(ctx context.Context, in api.LogIn, follow bool) error {
 	}
 }
 
-// noteMissing says that the end of a log never came.
+// noteMissing says why a log is not there, or its end.
 func (s *shell) noteMissing(out api.LogOut) {
+	if !out.Removed.IsZero() {
+		s.out.Note("its log was removed by retention on %s", out.Removed.UTC().Format(time.DateOnly))
+	}
 	if out.Missing > 0 {
 		s.out.Note("the last %s of the log never came", term.Bytes(out.Missing))
 	}

@@ -138,7 +138,9 @@ func TestWhatAPersonSees(t *testing.T) {
 				{Request: "5b1e09c2aa315b1e09c2aa31", Module: "site", Commit: strings.Repeat("d", 40), State: "built", Verdict: "fit (no tests)", Asked: ago(time.Minute), Began: ago(50 * time.Second), Ended: ago(47 * time.Second)},
 				{Request: "6b1e09c2aa315b1e09c2aa31", Module: "board-with-a-name-that-goes-on", Commit: strings.Repeat("e", 40), State: "failed", Step: "build", Why: "make: *** [Makefile:3: site] Error 1, and the words go on\nfor another line", Asked: ago(time.Hour)},
 				{Request: "7", Module: "dots", State: "open", Asked: ago(0)},
-			}}, "", noon)
+			}, Removed: []api.RemovedOut{{Module: "site", Builds: 34, Logs: 2, At: ago(26 * time.Hour)}}}, "", noon)
+			s.showBuilds(api.BuildsOut{Removed: []api.RemovedOut{{Module: "site", Builds: 34, At: ago(26 * time.Hour)}}}, "nothing has been built yet", noon)
+			s.showCollected(api.CollectOut{Look: true, Lines: 34, Logs: 2, LogBytes: 5 << 20}, noon)
 		},
 		"build": func(s *shell) {
 			s.showBuild(wholeBuild(), noon)

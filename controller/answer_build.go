@@ -45,6 +45,7 @@ func (c *Controller) answerBuild(ctx context.Context, _ api.Who, in api.BuildIn)
 		asked(&out, r.Request)
 		out.Lost = r.Lost
 		out.Tests, out.Last, out.LogHeld = string(a.Tests), lastOf(l.Text), int64(len(l.Text))
+		out.LogRemoved = l.Removed
 		out.Usual, err = usualOf(tx, a.Module, a.Platform)
 		return err
 	})

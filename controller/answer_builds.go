@@ -41,6 +41,13 @@ func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsI
 		if err != nil {
 			return err
 		}
+		retired, err := deliverystore.RetiredOf(tx, in.Module)
+		if err != nil {
+			return err
+		}
+		for _, r := range retired {
+			out.Removed = append(out.Removed, api.RemovedOut(r))
+		}
 		if out.More = len(rows) == l.Limit; out.More {
 			rows = rows[:len(rows)-1]
 		}
@@ -124,7 +131,7 @@ func (c *Controller) answerLog(ctx context.Context, _ api.Who, in api.LogIn) (ap
 			return err
 		}
 		at := min(max(in.Offset, 0), int64(len(l.Text)))
-		out = api.LogOut{Request: request, Offset: at, Text: l.Text[at:], Complete: l.Complete, Missing: l.Missing}
+		out = api.LogOut{Request: request, Offset: at, Text: l.Text[at:], Complete: l.Complete, Missing: l.Missing, Removed: l.Removed}
 		return nil
 	})
 	if in.Grep != "" {

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	mesh "noxmesh"
 	"noxmesh/declaration"
+	"noxmesh/delivery"
 	"noxmesh/delivery/build"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
@@ -216,6 +218,20 @@ func anyWrite(t *rapid.T, step int, at time.Time) func(*db.Tx) error {
 			_, err = deliverystore.Declare(tx, deliverystore.DeclareWrite{Module: module, Build: all[0].ID, Nodes: []string{id}, By: byPolicy, At: at})
 			return err
 		}),
+		"collect": func(tx *db.Tx) error {
+			all, err := deliverystore.MadeBuilds(tx, module)
+			for _, b := range all {
+				err = errors.Join(err, deliverystore.MarkCollected(tx, b.ID, at))
+			}
+			return err
+		},
+		"retire": func(tx *db.Tx) error {
+			lines, err := deliverystore.Lines(tx)
+			if err != nil {
+				return err
+			}
+			return deliverystore.RemoveLines(tx, delivery.Retire(lines, delivery.Retention{Builds: 1, Logs: 1}), at)
+		},
 		"undeclare": onNode(node, func(tx *db.Tx, id string) error { return deliverystore.Undeclare(tx, module, id) }),
 		"trouble": func(tx *db.Tx) error {
 			return troublestore.Save(tx, trouble.Trouble{Key: "build/" + module, Count: int64(step), Since: at})

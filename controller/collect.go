@@ -55,6 +55,8 @@ type chosenBuilds struct {
 	kept  map[document.Digest][]delivery.Keeping
 	made  map[document.Digest]artifact.Build
 	leave []artifact.Build // by module, oldest first
+
+	retired delivery.Retired // what leaves the record itself
 }
 
 // collect takes away what nothing names, or with look says what that would be.
@@ -88,7 +90,7 @@ func (c *Controller) collect(ctx context.Context, look bool) (out api.CollectOut
 	out = collectOut(is, swept)
 	out.Look, out.Grace = look, int64(c.grace()/time.Second)
 	if !look {
-		c.log.Info("collected", "builds", len(is.leave), "blobs", swept.Blobs, "bytes", swept.Bytes, "kept", swept.KeptBytes)
+		c.log.Info("collected", "builds", len(is.leave), "blobs", swept.Blobs, "bytes", swept.Bytes, "kept", swept.KeptBytes, "lines", len(is.retired.Lines), "logs", len(is.retired.Logs))
 	}
 	return out, nil
 }
@@ -111,7 +113,7 @@ func (c *Controller) leaving(ctx context.Context, look bool, now time.Time) (is 
 				return err
 			}
 		}
-		return nil
+		return deliverystore.RemoveLines(tx, is.retired, now)
 	})
 	return is, err
 }
@@ -151,7 +153,14 @@ func (c *Controller) chooseBuilds(tx *db.Tx, now time.Time) (out chosenBuilds, e
 		return out, err
 	}
 	out.kept = delivery.Kept(s, now)
-	err = out.choose(tx, s.Modules)
+	if err = out.choose(tx, s.Modules); err != nil {
+		return out, err
+	}
+	lines, err := deliverystore.Lines(tx)
+	for i, l := range lines {
+		lines[i].Bare = l.Bare && len(out.kept[l.Build]) == 0
+	}
+	out.retired = delivery.Retire(lines, delivery.Retention{Builds: c.cfg.KeepBuilds, Logs: c.cfg.KeepLogs})
 	return out, err
 }
 
@@ -231,6 +240,10 @@ func collectOut(is chosenBuilds, swept registry.Collected) api.CollectOut {
 	out := api.CollectOut{
 		Kept: []api.CollectKept{}, Builds: []api.CollectBuild{}, Reasons: []api.CollectReason{},
 		Manifests: swept.Manifests, Blobs: swept.Blobs, Bytes: swept.Bytes, KeptBlobs: swept.Kept, KeptBytes: swept.KeptBytes, Busy: append([]string{}, swept.Busy...),
+	}
+	out.Lines, out.Logs = len(is.retired.Lines), len(is.retired.Logs)
+	for _, l := range append(slices.Clone(is.retired.Lines), is.retired.Logs...) {
+		out.LogBytes += l.Log
 	}
 	count := map[delivery.Keeping]int{}
 	for id, why := range is.kept {

@@ -233,3 +233,76 @@ func TestTheFirstCollectionWaits(t *testing.T) {
 		t.Errorf("%+v %v", result, err)
 	}
 }
+
+// What is older than the newest, has no bytes and is named by nothing leaves the
+// record, and the list says so; what can be declared again stays with all that is
+// known of it.
+func TestWhatIsOldLeavesTheRecord(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.repo("site", "zero")
+	s.add("site", api.ModuleAddIn{Repository: s.address("site")})
+	s.node()
+	s.assign("site")
+	var all []artifact.Build
+	for i, text := range []string{"one", "two", "three", "four", "five"} {
+		b := s.publish("site", text)
+		if i == 1 {
+			s.must(s.on(b))
+		}
+		s.tx(func(tx *db.Tx) error { return deliverystore.AppendLog(tx, b.Request, 0, "said "+text) })
+		all = append(all, b)
+	}
+	list := func() (requests []string, removed []api.RemovedOut) {
+		out, err := s.answerBuilds(t.Context(), api.Who{}, api.BuildsIn{Module: "site"})
+		s.must(err)
+		for _, b := range out.Builds {
+			requests = append(requests, b.Request)
+		}
+		slices.Sort(requests)
+		return requests, out.Removed
+	}
+	want := func(which ...int) (requests []string) {
+		for _, i := range which {
+			requests = append(requests, all[i].Request)
+		}
+		slices.Sort(requests)
+		return requests
+	}
+	s.cfg.KeepBuilds = 2
+	if first := s.gc(false); first.Lines != 0 || len(first.Builds) != 3 {
+		t.Errorf("what has bytes leaves the record: %+v", first)
+	}
+	look := s.gc(true)
+	got, _ := list()
+	if look.Lines != 2 || !slices.Equal(got, want(0, 1, 2, 3, 4)) {
+		t.Errorf("a look: %d lines, and the list is %v", look.Lines, got)
+	}
+	if second := s.gc(false); second.Lines != 2 || second.LogBytes == 0 {
+		t.Errorf("the second collection: %+v", second)
+	}
+	got, removed := list()
+	if !slices.Equal(got, want(1, 3, 4)) || len(removed) != 1 || removed[0].Module != "site" || removed[0].Builds != 2 || removed[0].At.IsZero() {
+		t.Errorf("the list is %v, and removed %+v", got, removed)
+	}
+	_, err := s.answerBuild(t.Context(), api.Who{}, api.BuildIn{Build: string(all[0].ID)})
+	if fault.KindOf(err) != fault.NotFound || !strings.Contains(fault.HintOf(err), "retention") {
+		t.Errorf("one that has left is asked for: %v", err)
+	}
+	if _, err := s.recheckStep(t.Context(), ""); err != nil {
+		t.Errorf("what is in memory is not the record: %v", err)
+	}
+
+	s.cfg.KeepLogs = 1
+	if third := s.gc(false); third.Logs != 3 || third.Lines != 0 {
+		t.Errorf("the third collection: %+v", third)
+	}
+	l, err := s.answerLog(t.Context(), api.Who{}, api.LogIn{Build: string(all[1].ID)})
+	if err != nil || l.Text != "" || l.Removed.IsZero() || !l.Complete {
+		t.Errorf("a log that was removed: %+v %v", l, err)
+	}
+	if again := s.gc(false); again.Logs+again.Lines != 0 {
+		t.Errorf("a fourth time: %+v", again)
+	}
+	s.must(s.on(all[1])) // it can still be rolled back to
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 
 	"noxmesh/internal/db"
@@ -83,6 +84,12 @@ func bind(flags *flag.FlagSet, cfg *Config) {
 	flags.DurationVar(&cfg.LameDuck, "lame-duck", cfg.LameDuck, "over how long the broker lets its clients go at the end: 30s for thousands of nodes")
 	flags.DurationVar(&cfg.Limit, "limit", cfg.Limit, "how long one build may take")
 	flags.DurationVar(&cfg.Grace, "grace", cfg.Grace, "how long what nothing names stays in the registry, beside what a build may take")
+	flags.IntVar(&cfg.KeepBuilds, "keep-builds", cfg.KeepBuilds, "how many of a module's builds stay in the record in any case; what is declared, or can be, stays besides; 0 keeps all")
+	flags.Func("keep-logs", fmt.Sprintf("how many `MiB` the logs of all builds may take, compressed; 0 keeps all (default %d)", cfg.KeepLogs>>20), func(s string) error {
+		n, err := strconv.ParseInt(s, 10, 32)
+		cfg.KeepLogs = n << 20
+		return err
+	})
 	flags.StringVar(&cfg.SSHKey, "ssh-key", cfg.SSHKey, "the private key's `file` that repositories over ssh are read with")
 	flags.StringVar(&cfg.KnownHosts, "known-hosts", cfg.KnownHosts, "the `file` of the forges' host keys, for ssh; git/known_hosts in the data folder where it is not given")
 	list := func(into *[]string) func(string) error {

@@ -26,6 +26,8 @@ type Config struct {
 	Lease      time.Duration // that a builder has a request for, until it says that it is working
 	Limit      time.Duration // that one build may take
 	Grace      time.Duration // that what nothing names stays in the registry, beside Limit
+	KeepBuilds int           // how many lines of the record of builds stay of each module in any case; zero: all
+	KeepLogs   int64         // bytes that all logs may take in the record; zero: whatever they take
 	LameDuck   time.Duration // over which the broker lets its clients go at the end; zero to cut them at once
 	HTTPHosts  []string      // hosts that repositories may be read from over plain http
 	Folders    []string      // folders of this machine that repositories may be read from
@@ -38,17 +40,19 @@ type Config struct {
 // Default is the configuration of a controller that is told nothing.
 func Default() Config {
 	return Config{
-		Dir:      "/var/lib/mesh-controller",
-		Listen:   ":7443",
-		Broker:   ":7222",
-		Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Every:    time.Minute,
-		Hello:    time.Minute,
-		Lease:    30 * time.Second,
-		Limit:    30 * time.Minute,
-		Grace:    24 * time.Hour,
-		Version:  "dev",
-		Log:      slog.Default(),
+		Dir:        "/var/lib/mesh-controller",
+		Listen:     ":7443",
+		Broker:     ":7222",
+		Platform:   runtime.GOOS + "/" + runtime.GOARCH,
+		Every:      time.Minute,
+		Hello:      time.Minute,
+		Lease:      30 * time.Second,
+		Limit:      30 * time.Minute,
+		Grace:      24 * time.Hour,
+		KeepBuilds: 1000,
+		KeepLogs:   1 << 30,
+		Version:    "dev",
+		Log:        slog.Default(),
 	}
 }
 
@@ -80,8 +84,18 @@ func (c Config) Validate() error {
 			bad("%s is %s, want more than nothing", what, d)
 		}
 	}
+	if c.KeepBuilds < 0 || c.KeepBuilds > 0 && c.KeepBuilds < leastBuilds {
+		bad("--keep-builds is %d, want 0 for all, or %d or more", c.KeepBuilds, leastBuilds)
+	}
+	if c.KeepLogs < 0 {
+		bad("--keep-logs is %d MiB, want 0 for all, or more", c.KeepLogs>>20)
+	}
 	return errors.Join(wrong...)
 }
+
+// leastBuilds is what the comparison may look back on: the last attempts at what
+// is to be built now.
+const leastBuilds = 20
 
 // socketLimit is what Linux takes for the path of a unix socket, without its NUL.
 const socketLimit = 107

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"noxmesh/delivery"
+	"noxmesh/delivery/artifact"
 	"noxmesh/delivery/imports"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
@@ -187,6 +188,9 @@ func readOne(tx *db.Tx, c db.Change) (func(*view), error) {
 		return func(v *view) { v.setSource(c.Key, s) }, err
 	case "build":
 		b, err := deliverystore.Build(tx, document.Digest(c.Key))
+		if fault.KindOf(err) == fault.NotFound {
+			return func(v *view) { v.dropBuild(document.Digest(c.Key)) }, nil
+		}
 		return func(v *view) { v.setBuild(b) }, err
 	case "request":
 		a, there, err := deliverystore.AskedOne(tx, c.Key)
@@ -242,4 +246,16 @@ func readBuilders(tx *db.Tx) (func(*view), error) {
 
 func asWrite(w deliverystore.DeclareWrite) delivery.Write {
 	return delivery.Write{ID: w.ID, Build: w.Build, Nodes: w.Nodes, By: w.By, Policy: w.By == byPolicy, At: w.At}
+}
+
+// dropBuild forgets a build that retention has removed: nothing names it.
+func (v *view) dropBuild(id document.Digest) {
+	b := v.made[id]
+	if b == nil {
+		return
+	}
+	m := v.at(b.Module)
+	v.touched[b.Module] = true
+	delete(v.made, id)
+	m.builds = without(m.builds, func(o artifact.Build) bool { return o.ID == id })
 }

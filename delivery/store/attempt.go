@@ -179,7 +179,8 @@ func FindRequest(tx *db.Tx, word string) (string, error) {
 		return "", err
 	}
 	if len(found) == 0 {
-		return "", fault.New(fault.NotFound, "no build, request or commit begins with %q", word).With("mesh builds lists them")
+		return "", fault.New(fault.NotFound, "no build, request or commit begins with %q", word).
+			With("mesh builds lists them, and says how many older ones retention has removed")
 	}
 	if several := candidates(found); len(several) > 1 {
 		return "", fault.New(fault.Invalid, "%d builds begin with %q: %s", len(several), word, shortList(several)).With("give more of it; mesh builds lists them")

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"io"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"noxmesh/internal/db"
@@ -68,8 +69,9 @@ func readable(text string) string {
 // LogText is what is recorded of a log.
 type LogText struct {
 	Text     string
-	Complete bool  // the request has ended: nothing will follow
-	Missing  int64 // bytes at its end that are not recorded, where its builder has said how long it is
+	Complete bool      // the request has ended: nothing will follow
+	Missing  int64     // bytes at its end that are not recorded, where its builder has said how long it is
+	Removed  time.Time // when retention has removed it; zero: it did not
 }
 
 // Log is what is recorded of a request's log.
@@ -82,6 +84,10 @@ func Log(tx *db.Tx, request string) (l LogText, err error) {
 		return l, err
 	}
 	l.Complete = r.State == Done || r.State == Withdrawn
+	removed, _, err := db.One(tx, db.Number, `SELECT removed_at FROM log WHERE request = $1`, request)
+	if l.Removed = db.Time(removed); err != nil || removed > 0 {
+		return l, err
+	}
 	size, answered, err := db.One(tx, db.Number, `SELECT log_size FROM answer WHERE request = $1`, request)
 	if answered {
 		l.Missing = max(0, size-int64(len(l.Text)))
