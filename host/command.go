@@ -142,6 +142,7 @@ func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
 	case "run":
 		debug.SetGCPercent(50) // it stays, and has little to do
 		hold(0)
+		cfg.alone = true
 		return t.Fail(Run(ctx, cfg))
 	case "join":
 		j, err := Join(ctx, cfg, l.word)

@@ -17,6 +17,8 @@ type Config struct {
 	Drift       time.Duration // between two looks for drift, a tenth more or less
 	Backoff     time.Duration // the first wait after a failure; it doubles up to BackoffMost
 	BackoffMost time.Duration
+
+	alone bool // nothing else is in this process: what is set for all of it is the host's to set
 }
 
 // Default is a host on the machine itself.

@@ -46,7 +46,11 @@ func Run(ctx context.Context, cfg Config) error {
 		listen := func(push func([]byte)) error {
 			return conn.Subscribe(subject, func(msg bus.Message) { push(msg.Data) })
 		}
-		return Rim{Link: conn, Listen: listen, Depots: &registries{joined: m.joined}, Hold: hold, Rest: debug.FreeOSMemory}, conn.Close, nil
+		rim := Rim{Link: conn, Listen: listen, Depots: &registries{joined: m.joined}}
+		if cfg.alone {
+			rim.Hold, rim.Rest = hold, debug.FreeOSMemory
+		}
+		return rim, conn.Close, nil
 	})
 }
 
