@@ -71,7 +71,7 @@ func (c *Controller) answerChange(ctx context.Context, _ api.Who, in api.ChangeI
 		Requires: movedNames(base.source.Manifest.Requires, seen.Manifest.Requires),
 		Provides: movedNames(provided(base.source.Manifest), provided(seen.Manifest)),
 	}
-	for _, w := range delivery.InputsOf(delivery.Facts{Source: source.Source{Code: seen.Code}}, graph.Laid{Open: change.Open}, nil).Lacks {
+	for _, w := range delivery.InputsOf(delivery.Facts{Source: source.Source{Code: seen.Code}}, graph.Laid{Open: change.Open, Nobodys: change.Nobodys}, nil).Lacks {
 		out.Against = append(out.Against, "waits for "+w.For)
 	}
 	err = c.with(ctx, func(v *view) error {

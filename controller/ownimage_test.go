@@ -61,8 +61,13 @@ func TestAModuleIsBuiltInTheImageOfAnother(t *testing.T) {
 	r, images := inImage(t)
 	const in = "mesh.internal/base"
 	r.added(map[string]map[string]string{"web": builtIn("web", in, "a")})
-	if _, waits := r.stale("web"); !strings.Contains(waits, "the image "+in+" that it is built in: no module of the mesh makes one that is called so") {
+	if _, waits := r.stale("web"); !strings.Contains(waits, "the image "+in+", which module.json:1 asks for: no module of the mesh makes one that is called so") {
 		t.Errorf("nobody makes it: %q", waits)
+	}
+	plan, err := r.answerChange(t.Context(), api.Who{}, api.ChangeIn{Module: "web", Rev: "main"})
+	r.must(err)
+	if len(plan.Against) != 1 || !strings.HasPrefix(plan.Against[0], "waits for the image "+in+", which module.json:1 asks for") {
+		t.Errorf("mesh plan --commit: %q", plan.Against)
 	}
 	r.added(map[string]map[string]string{"base": makesImage("base", "", "one")})
 	if got := r.edge("web", "base"); got != in+" module.json:1" {
@@ -203,6 +208,10 @@ func TestAContainerFileStandsOnTheImageOfAModule(t *testing.T) {
 	r, _ := inImage(t)
 	app := makesImage("app", "", "a")
 	app["docker/Containerfile"] = "FROM golang:1.26 AS build\nRUN make\nFROM mesh.internal/tools:latest\nCOPY --from=mesh.internal/tools/image /a /b\n"
+	r.added(map[string]map[string]string{"early": makesImage("early", "mesh.internal/base", "e")})
+	if got := r.waits("early"); got != "waits for the image mesh.internal/base, which module.json:2 asks for: no module of the mesh makes one that is called so" {
+		t.Errorf("%q", got)
+	}
 	r.added(map[string]map[string]string{"base": makesImage("base", "", "b"), "tools": makesImage("tools", "mesh.internal/base", "t"), "app": app})
 	if got := r.edge("app", "tools"); got != "mesh.internal/tools docker/Containerfile:3, mesh.internal/tools/image docker/Containerfile:4" {
 		t.Errorf("its edge: %q", got)

@@ -12,6 +12,7 @@ import (
 	"noxmesh/delivery/imports"
 	"noxmesh/delivery/source"
 	"noxmesh/document"
+	"noxmesh/image"
 	"noxmesh/manifest"
 )
 
@@ -42,6 +43,7 @@ func InputsOf(f Facts, laid graph.Laid, given func(module string) Given) Inputs 
 	in.readable(f.Source.Code, laid.Open, since)
 	in.Problem, in.Open = laid.Problem, laid.Open
 	in.environment(f)
+	in.nobodys(f, laid.Nobodys)
 	if in.Problem != "" {
 		in.Lacks = append(in.Lacks, Waiting{"its imports: it " + laid.Problem, since})
 		return in
@@ -61,7 +63,7 @@ func InputsOf(f Facts, laid graph.Laid, given func(module string) Given) Inputs 
 // the module waits; a registry that is away later is no reason not to build. The
 // image of another module is one of its layers.
 func (in *Inputs) environment(f Facts) {
-	if f.In.Owner != "" {
+	if f.In.Own() {
 		return
 	}
 	in.Environment = f.In.Digest()
@@ -75,6 +77,16 @@ func (in *Inputs) environment(f Facts) {
 		return
 	}
 	in.Away = &w
+}
+
+// nobodys lacks the images of the mesh that no module makes: no registry has them.
+func (in *Inputs) nobodys(f Facts, asked []graph.Edge) {
+	for _, e := range asked {
+		if r, _ := image.Parse(e.Name); e.Language == build.InImages && r.IsOwn() {
+			says := fmt.Sprintf("the image %s, which %s asks for: no module of the mesh makes one that is called so", e.Name, e.At)
+			in.Lacks = append(in.Lacks, Waiting{says, firstKnown(f.Source.MovedAt, f.AddedAt)})
+		}
+	}
 }
 
 // readable lacks what could not be read, in the languages in which others own

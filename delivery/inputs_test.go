@@ -123,13 +123,14 @@ func TestTheImageOfAModuleIsAnInput(t *testing.T) {
 	const base, tools = "mesh.internal/base", "mesh.internal/base/tools"
 	good := facts(builds(makes(made("c1/t1", 1), "one")))
 	for _, c := range []struct {
-		name   string
-		is     delivery.Facts
-		layers []graph.Layer
-		base   delivery.Facts
-		inputs int
-		in     document.Digest
-		waits  string
+		name    string
+		is      delivery.Facts
+		layers  []graph.Layer
+		base    delivery.Facts
+		nobodys string
+		inputs  int
+		in      document.Digest
+		waits   string
 	}{
 		{name: "built in it", is: facts(in(base)), layers: []graph.Layer{layer(base)}, base: good, inputs: 1, in: digest("one")},
 		{name: "by its other name, and a file stands on it", is: facts(in(tools)), layers: []graph.Layer{layer(base), layer(tools)}, base: good, inputs: 1, in: digest("one")},
@@ -140,9 +141,14 @@ func TestTheImageOfAModuleIsAnInput(t *testing.T) {
 			waits: "the image mesh.internal/base: a build of base that is fit: its newest is unfit",
 		},
 		{name: "made no such one", is: facts(in(base)), layers: []graph.Layer{layer(base)}, base: facts(builds(made("c1/t1", 1))), waits: "the image mesh.internal/base: a build of base that makes one"},
-		{name: "nobody makes it", is: facts(func(f *delivery.Facts) { f.In = environment.Wanted{In: base} }), waits: "the image mesh.internal/base that it is built in: no module of the mesh makes one that is called so"},
+		{name: "nobody makes it", is: facts(func(f *delivery.Facts) { f.In = environment.Wanted{In: base} }), nobodys: base, waits: "the image mesh.internal/base, which module.json:2 asks for: no module of the mesh makes one that is called so"},
+		{name: "it is none of the mesh", is: facts(), nobodys: "docker.io/library/base"},
 	} {
-		got := delivery.InputsOf(c.is, graph.Laid{Layers: c.layers}, func(module string) delivery.Given { return delivery.Given{Module: module, Facts: c.base} })
+		laid := graph.Laid{Layers: c.layers}
+		if c.nobodys != "" {
+			laid.Nobodys = []graph.Edge{{Language: build.InImages, Name: c.nobodys, At: imports.Place{File: "module.json", Line: 2}}}
+		}
+		got := delivery.InputsOf(c.is, laid, func(module string) delivery.Given { return delivery.Given{Module: module, Facts: c.base} })
 		var waits []string
 		for _, w := range got.Lacks {
 			waits = append(waits, w.For)

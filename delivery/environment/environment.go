@@ -172,14 +172,15 @@ func Asked(in string) string {
 }
 
 // Words is how the image stands, for people; empty where nothing is to be said:
-// none is named, it was found or made, or its name is a digest.
+// none is named, it was found or made, or its name is a digest. Of one that no module
+// makes it is said where it is asked for, as of each that is asked for.
 func (w Wanted) Words() string {
 	what := "the image " + w.In + " that it is built in"
 	switch {
 	case w.In == "" || w.Digest() != "" && (w.Own() || w.Pinned() != "" || w.Image.State == Found):
 		return ""
 	case w.Own() && w.Owner == "":
-		return what + ": " + NobodysSays
+		return ""
 	case w.Own():
 		return what + ": module " + w.Owner + " has no build of it now"
 	case w.Image.State == NeverLooked:
@@ -187,6 +188,3 @@ func (w Wanted) Words() string {
 	}
 	return what + ": " + w.Image.State.String() + ": " + w.Image.Why
 }
-
-// NobodysSays is what it means that an image of the mesh has no owner.
-const NobodysSays = "no module of the mesh makes one that is called so"

@@ -530,6 +530,16 @@ func TestWhatIsWhole(t *testing.T) {
 	if got, want := b.Laid("base").Problem, "is in a circle of imports: base → (base.x:2) tools → (tools.x:1) base"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	b.Set(coded("base: m.x, %tools/c, m.y, %base, %zz; %base"))
+	nobodys := []graph.Edge{
+		{From: "base", Language: "images", Name: "tools/c", At: imports.Place{File: "base.x", Line: 2}},
+		{From: "base", Language: "images", Name: "zz", At: imports.Place{File: "base.x", Line: 5}},
+	}
+	got := b.Laid("base").Nobodys
+	slices.SortFunc(got, func(x, y graph.Edge) int { return x.At.Compare(y.At) })
+	if d := cmp.Diff(nobodys, got); d != "" {
+		t.Error(d)
+	}
 	if b.Owner("images", "tools/b") != "tools" || b.Owner("images", "tools") != "" {
 		t.Error("who owns an image")
 	}

@@ -11,6 +11,7 @@ type Laid struct {
 	Layers  []Layer  // that it is built against, direct and through others, providers first
 	LeftOut []Edge   // of its tests: each would close a circle
 	Open    []string // the languages in which others own something: there, what cannot be read may ask for it
+	Nobodys []Edge   // to nobody: what it asks for in a language that is whole and nobody owns
 	Problem string   // why it cannot be built; empty where it can
 }
 
@@ -31,6 +32,7 @@ func (b *Builds) Laid(module string) Laid {
 	w := &walk{builds: b, next: func(m int32) []int32 { return slices.Concat(b.coded[m].compile, b.coded[m].tests) }}
 	w.from([]int32{id})
 	laid.Open = b.open(id)
+	laid.Nobodys = b.nobodys(id, func(a ask) bool { return b.whole[a.in] })
 	circular := func(to int32) bool { return w.part[to] == w.part[id] }
 	var torn []string
 	if is.torn || slices.ContainsFunc(is.in, func(n needs) bool { return slices.ContainsFunc(n.tests, circular) }) {

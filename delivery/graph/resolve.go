@@ -222,26 +222,57 @@ func (b *Builds) findUsers() {
 // edges is what one module asks of others, in the order of the languages and
 // the names, and in words what more than one other owns.
 func (b *Builds) edges(id int32) (all []Edge, torn []string) {
-	is := &b.coded[id]
-	asks, found := is.asks, is.code.Says.Found()
-	for _, l := range b.languages {
-		asked := found[l.Name()].Imports
-		for _, also := range is.code.Also {
-			if also.Language == l.Name() {
-				asked = append(asked, imports.Import{Name: also.Name, At: also.At})
-			}
-		}
-		for _, asked := range asked {
-			name := cmp.Or(asked.Name, asked.Path)
-			switch owners := b.ownersOf(id, asks[0].name); len(owners) {
-			case 0:
-			case 1:
-				all = append(all, Edge{From: is.code.Module, To: b.coded[owners[0]].code.Module, Language: l.Name(), Name: name, Test: asked.Test, At: asked.At})
-			default:
-				torn = append(torn, fmt.Sprintf("%s asks for %q, and %s own it", asked.At, name, strings.Join(b.namesOf(owners), " and ")))
-			}
-			asks = asks[1:]
+	for asked, e := range b.asked(id) {
+		switch owners := b.ownersOf(id, asked.name); len(owners) {
+		case 0:
+		case 1:
+			e.To = b.coded[owners[0]].code.Module
+			all = append(all, e)
+		default:
+			torn = append(torn, fmt.Sprintf("%s asks for %q, and %s own it", e.At, e.Name, strings.Join(b.namesOf(owners), " and ")))
 		}
 	}
 	return all, torn
+}
+
+// asked is each name that a module asks for, with what it would be as an edge.
+func (b *Builds) asked(id int32) iter.Seq2[ask, Edge] {
+	return func(yield func(ask, Edge) bool) {
+		is := &b.coded[id]
+		asks, found := is.asks, is.code.Says.Found()
+		for _, l := range b.languages {
+			for _, one := range is.code.importsIn(l.Name(), found) {
+				e := Edge{From: is.code.Module, Language: l.Name(), Name: cmp.Or(one.Name, one.Path), Test: one.Test, At: one.At}
+				if !yield(asks[0], e) {
+					return
+				}
+				asks = asks[1:]
+			}
+		}
+	}
+}
+
+// importsIn is what a module asks for in one language: in its code, then elsewhere.
+func (c Code) importsIn(language string, found map[string]imports.Found) []imports.Import {
+	asked := found[language].Imports
+	for _, also := range c.Also {
+		if also.Language == language {
+			asked = append(asked, imports.Import{Name: also.Name, At: also.At})
+		}
+	}
+	return asked
+}
+
+// nobodys is what a module asks for and nobody owns, of the names that count.
+func (b *Builds) nobodys(id int32, counts func(ask) bool) (all []Edge) {
+	is := func(a ask) bool { return counts(a) && b.names.ask(a.name) == nobody }
+	if !slices.ContainsFunc(b.coded[id].asks, is) {
+		return nil
+	}
+	for asked, e := range b.asked(id) {
+		if is(asked) {
+			all = append(all, e)
+		}
+	}
+	return all
 }

@@ -11,6 +11,7 @@ type Change struct {
 	Rebuilt        []Rebuild // in the order in which they are built
 	Added, Removed []Edge    // of all modules, by name
 	Open           []string  // the languages in which the module may ask for more than could be read
+	Nobodys        []Edge    // what the module asks for in a language that is whole and nobody owns
 }
 
 // Rebuild is one module that would be built again.
@@ -27,7 +28,8 @@ type Rebuild struct {
 func Would(was, is *Builds, module string, tree bool) Change {
 	var c Change
 	moved, gives := map[string]bool{}, map[string]bool{} // gives: what it gives to others may be another too
-	c.Open = is.Laid(module).Open
+	laid := is.Laid(module)
+	c.Open, c.Nobodys = laid.Open, laid.Nobodys
 	touched := c.compare(was, is, module)
 	for _, name := range is.Above(touched) { // what is laid out for those that lead there may be something else
 		before, after := was.Laid(name), is.Laid(name)

@@ -99,7 +99,7 @@ func TestAnImageOfAModuleGoesToWhoIsBuiltInIt(t *testing.T) {
 	m.auto("site")
 	m.until("it waits for an image that nobody makes", func(s status.Status) string {
 		for _, w := range moduleOf(s, "site").Waiting {
-			if strings.Contains(w.For, "mesh.internal/tools that it is built in: no module of the mesh makes one") {
+			if strings.Contains(w.For, "the image mesh.internal/tools, which module.json:2 asks for: no module of the mesh makes one") {
 				return ""
 			}
 		}
