@@ -52,6 +52,7 @@ Flags:
   --go-proxy URL      where Go modules are fetched from (https://proxy.golang.org)
   --npm-registry URL  where npm packages are (https://registry.npmjs.org)
   --pypi URL          where Python projects are (https://pypi.org/simple)
+  --crates URL        where crates are (https://static.crates.io/crates)
   --network           let modules that ask for it (build.network) reach public
                       addresses, by a proxy that names each host in the log
 
@@ -135,6 +136,7 @@ func parse(args []string, c *Config) (verb string, rest []string, err error) {
 	flags.StringVar(&c.Dependencies.Go, "go-proxy", c.Dependencies.Go, "")
 	flags.StringVar(&c.Dependencies.Npm, "npm-registry", c.Dependencies.Npm, "")
 	flags.StringVar(&c.Dependencies.Python, "pypi", c.Dependencies.Python, "")
+	flags.StringVar(&c.Dependencies.Cargo, "crates", c.Dependencies.Cargo, "")
 	for {
 		if err := flags.Parse(args); err != nil {
 			return "", nil, err

@@ -1,7 +1,14 @@
 package builder
 
 import (
+	"io"
+	"maps"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"noxmesh/builder/depot"
 	"noxmesh/builder/lock"
@@ -65,6 +72,40 @@ func (o *order) readLocks() error {
 	}
 	o.depends = o.supply.Open(supply.Order{Locks: locks, At: insideAddress(), Fresh: o.fresh, Note: o.noted, Outside: o.outside})
 	return nil
+}
+
+// show puts the files that a command's tools find at a path into the sandbox.
+// Beside is the names below the root that they are in.
+func (p *pipes) show(c *command) (beside []string, err error) {
+	if c.network != nil {
+		return nil, nil
+	}
+	files := c.depends.Files()
+	for _, at := range slices.Sorted(maps.Keys(files)) {
+		fd, err := p.memory(files[at])
+		if err != nil {
+			return nil, fault.Wrap(fault.Unavailable, err, "show %q to a sandbox", at)
+		}
+		c.files = append(c.files, "--perms", "0644", "--ro-bind-data", strconv.Itoa(fd), at)
+		top, _, _ := strings.Cut(strings.TrimPrefix(at, "/"), "/")
+		beside = append(beside, top)
+	}
+	return beside, nil
+}
+
+// memory adds a file in memory that goes into the sandbox, and says under which number.
+func (p *pipes) memory(text string) (int, error) {
+	fd, err := unix.MemfdCreate("shown", unix.MFD_CLOEXEC)
+	if err != nil {
+		return 0, err
+	}
+	f := os.NewFile(uintptr(fd), "shown")
+	p.theirs = append(p.theirs, f)
+	if _, err := f.WriteString(text); err != nil {
+		return 0, err
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return 2 + len(p.theirs), err
 }
 
 // noted puts a line into the log, where there is anything to say.

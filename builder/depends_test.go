@@ -12,6 +12,7 @@ import (
 	"noxmesh/builder/supply"
 	"noxmesh/builder/supply/supplytest"
 	"noxmesh/delivery/build"
+	"noxmesh/internal/oci/imagetest"
 )
 
 // outsider is a module whose build runs a script that takes something from outside.
@@ -235,5 +236,39 @@ func TestAPythonProgramIsBuiltFromWhatItsRequirementsName(t *testing.T) {
 	q = repo.request(repo.commit(map[string]string{"build.sh": "pip3 install --no-cache-dir --target lib more\n"}), "")
 	if a := rig.build(q); a.Outcome != build.OutcomeFailed || !strings.Contains(a.Why, "the Python project more is in no requirements file of the tree") || len(outside.Asked()) > 0 {
 		t.Errorf("%s: %s\n%s", a.Outcome, a.Why, rig.controller.logOf(q))
+	}
+}
+
+// A Rust program finds a registry in place of crates.io, in the builder's own
+// root and in an image, and nobody writes into what says so.
+func TestCargoFindsWhatItsLockNames(t *testing.T) {
+	t.Parallel()
+	needsSandbox(t)
+	repo, rig, outside := newRepository(t), newRig(t), supplytest.Serve(t)
+	rig.config.Dependencies = upstreams(outside)
+	sum := outside.Crate(t, "words", "1.0.0", map[string]string{"Cargo.toml": "[package]\nname = \"words\"\nversion = \"1.0.0\"\n"})
+	lock := "version = 4\n\n[[package]]\nname = \"words\"\nversion = \"1.0.0\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"" + sum + "\"\n"
+	script := ask + `grep -q 'registry = "sparse+http://127.0.0.1:3128/cargo/"' /.cargo/config.toml
+! { echo x >>/.cargo/config.toml; } 2>/dev/null
+! rm -f /.cargo/config.toml 2>/dev/null
+! touch /.cargo/x 2>/dev/null
+ask "GET /cargo/wo/rd/words HTTP/1.1
+Host: x" >said
+grep -q '"cksum":"` + sum + `"' said
+ask "GET /cargo/dl/words/1.0.0/download HTTP/1.1
+Host: x" >dist/crate`
+	q := repo.request(repo.commit(outsider(script, map[string]string{"Cargo.lock": lock})), "")
+	a := rig.build(q)
+	if log := rig.controller.logOf(q); a.Outcome != build.OutcomeBuilt || !strings.Contains(log, "dependencies: 1 files fetched") {
+		t.Errorf("%s: %s\n%s", a.Outcome, a.Why, log)
+	}
+	images := imagetest.Serve(t)
+	in := build.Environment{Image: images.Host + "/base", Digest: images.Push("base", "1", insideImage(t, "one"))[0]}
+	manifest := strings.Replace(outsider("", nil)["module.json"], `"run": [["bash", "-e", "build.sh"]]`, `"in": "`+in.Image+`:1", "run": [["sh", "-e", "build.sh"]]`, 1)
+	q = repo.request(repo.commit(map[string]string{"module.json": manifest, "dist/x": "x", "build.sh": "read x </.cargo/config.toml\n[ \"$x\" = \"[source.crates-io]\" ]\n"}), "")
+	q.Environment = &in
+	q = identified(t, q)
+	if a := rig.build(q); a.Outcome != build.OutcomeBuilt {
+		t.Errorf("in an image: %s: %s\n%s", a.Outcome, a.Why, rig.controller.logOf(q))
 	}
 }

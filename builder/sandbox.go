@@ -61,6 +61,7 @@ type command struct {
 	depends *supply.Session  // where there is no network: what the lock files name; nil: nothing
 
 	below  []string // bubblewrap's words for root
+	files  []string // likewise for what is there of what it takes from outside
 	before []string // the words before its own
 }
 
@@ -82,11 +83,14 @@ func (s *sandbox) run(ctx context.Context, c command) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	if c.below, err = s.mountsOf(c.root, slices.Collect(maps.Keys(c.laid.top))); err != nil {
-		p.close()
+	defer p.close()
+	beside, err := p.show(&c)
+	if err != nil {
 		return 0, err
 	}
-	defer p.close()
+	if c.below, err = s.mountsOf(c.root, append(beside, slices.Collect(maps.Keys(c.laid.top))...)); err != nil {
+		return 0, err
+	}
 	if c.before, err = p.openDoor(c.server()); err != nil {
 		return 0, err
 	}
@@ -186,7 +190,7 @@ func (s *sandbox) args(c command) []string {
 	a = append(a, "--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
 		"--size", size, "--perms", "1777", "--tmpfs", "/tmp", "--dir", "/home", "--size", size, "--tmpfs", "/home/build",
 		"--bind", c.tree, "/build", "--chdir", "/build")
-	a = append(append(a, c.laid.mounts()...), "--remount-ro", "/")
+	a = append(append(append(a, c.laid.mounts()...), c.files...), "--remount-ro", "/")
 	env := slices.Concat(environmentOf(c.root), c.laid.env)
 	if c.network != nil {
 		env = append(env, proxies()...)

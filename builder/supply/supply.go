@@ -78,6 +78,7 @@ func (s *Supply) Open(o Order) *Session {
 	x.addGo()
 	x.addNpm()
 	x.addPython()
+	x.addCargo()
 	return x
 }
 
@@ -128,6 +129,8 @@ func (x *Session) unnamed(key string) error {
 		return x.unnamedNpm(rest)
 	case "pypi":
 		return x.unnamedPython(rest)
+	case "cargo":
+		return x.unnamedCrate(rest)
 	}
 	return fault.New(fault.NotFound, "%q is named by no lock file", shortly(key))
 }

@@ -28,6 +28,7 @@ type bench struct {
 	dir      string
 	supply   *supply.Supply
 	registry *supplytest.Registry
+	at       string // how its sessions are reached
 
 	mu    sync.Mutex // guards notes
 	notes []string
@@ -35,7 +36,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{t: t, dir: filepath.Join(t.TempDir(), "depot"), registry: supplytest.Serve(t)}
+	b := &bench{t: t, at: "http://127.0.0.1:3128", dir: filepath.Join(t.TempDir(), "depot"), registry: supplytest.Serve(t)}
 	d, err := depot.Open(depot.Config{Dir: b.dir, Most: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +65,7 @@ func (b *bench) session(files map[string]string, fresh bool) *supply.Session {
 		b.t.Fatal(err)
 	}
 	x := b.supply.Open(supply.Order{
-		Locks: locks, At: "http://127.0.0.1:3128", Fresh: fresh, Outside: gateway.Config{
+		Locks: locks, At: b.at, Fresh: fresh, Outside: gateway.Config{
 			Resolve: func(_ context.Context, host string) ([]netip.Addr, error) {
 				if host == "inside.example" {
 					return []netip.Addr{netip.MustParseAddr("10.0.0.7")}, nil

@@ -107,6 +107,14 @@ func (r *Registry) Npm(t *testing.T, name, version string, files map[string]stri
 	return "sha512-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
+// Crate has a version of a crate, and gives its checksum.
+func (r *Registry) Crate(t *testing.T, name, version string, files map[string]string) string {
+	t.Helper()
+	body := Tarball(t, name+"-"+version+"/", files)
+	r.Put("/crates/"+name+"/"+version+"/download", body)
+	return fmt.Sprintf("%x", sha256.Sum256(body))
+}
+
 // Python has a wheel of a project with one file, which says something, and gives
 // its hash.
 func (r *Registry) Python(t *testing.T, project, version, says string) string {
