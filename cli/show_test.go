@@ -110,6 +110,7 @@ func mixed() status.Status {
 			{Name: "gamma", State: "out of date", LastSeen: ago(3 * time.Hour), Modules: []string{"site"}, NotWorkedOut: 1, Reasons: []plan.Reason{{Module: "site", Why: "requires \"light\", and no module provides it", Since: ago(2 * time.Hour)}}},
 			{Name: "delta", State: "never told", Modules: []string{}},
 			{Name: "epsilon", State: "quarantined", Finding: "it has accepted 3/9, which nobody has sent", Modules: []string{}, LastSeen: ago(time.Minute)},
+			{Name: "eta", State: "applied", LastSeen: ago(time.Second), Modules: []string{}, Deaf: &status.Trouble{Says: "its hellos come, and no answer reaches it", Since: ago(3 * time.Minute), Count: 3, Stuck: true}},
 			{Name: "zeta", State: "outstanding", Refused: "it speaks declaration 1, and this is 2", Modules: []string{}, LastSeen: ago(time.Minute)},
 		},
 	}

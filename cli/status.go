@@ -260,6 +260,9 @@ func nodeWords(n status.Node, now time.Time) string {
 	if n.Trouble != nil {
 		words = append(words, troubleWord(*n.Trouble, now))
 	}
+	if n.Deaf != nil {
+		words = append(words, troubleWord(*n.Deaf, now)+": "+n.Deaf.Says)
+	}
 	if n.Finding != "" {
 		words = append(words, n.Finding)
 	}

@@ -178,10 +178,11 @@ func (c *Controller) nodeStatus(v *view, n *nodeView) (status.Node, error) {
 	if err != nil {
 		return status.Node{}, err
 	}
+	last := c.heard.last(n.ID)
 	return status.OfNode(status.NodeFacts{
 		Node: n.Node, Wanted: w.of(n.Node), NotWorkedOut: n.dated(slices.Concat(w.held, w.leftOut)...), Modules: w.wanted,
 		Ignored:    c.conduct.ignored(n.ID),
-		ClockAhead: c.heard.last(n.ID).ahead, Unwell: c.heard.last(n.ID).unwell,
+		ClockAhead: last.ahead, Unwell: last.unwell, Deaf: last.deaf,
 	}), nil
 }
 

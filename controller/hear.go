@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"noxmesh/declaration"
@@ -20,45 +19,6 @@ import (
 	"noxmesh/link"
 	"noxmesh/report"
 )
-
-// heard is the nodes that have said hello to this process, and how far ahead of
-// its own clock each one's was then. Nothing is sent to one before: its first
-// hello may say that the record is not the newest.
-type heard struct {
-	mu    sync.Mutex // guards nodes
-	nodes map[string]said
-}
-
-func (h *heard) has(node string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, has := h.nodes[node]
-	return has
-}
-
-// said is what a hello says that no row of the record holds.
-type said struct {
-	ahead  time.Duration // of our clock
-	unwell string
-}
-
-// add notes a hello that came now. A node that does not say its time is taken to have the right one.
-func (h *heard) add(hello link.Hello, now time.Time) {
-	ahead := time.Duration(0)
-	if hello.At != 0 {
-		ahead = time.UnixMilli(hello.At).Sub(now)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.nodes[hello.Node] = said{ahead, hello.Unwell}
-}
-
-// last is what the node's last hello said.
-func (h *heard) last(node string) said {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.nodes[node]
-}
 
 // open verifies that the node whose subject this is signed the message.
 func (c *Controller) open(ctx context.Context, m bus.Message, t link.PayloadType) (inventory.Node, []byte, error) {
@@ -290,6 +250,7 @@ func (c *Controller) answerHello(ctx context.Context, n inventory.Node, h link.H
 	if err != nil {
 		return a, err
 	}
+	var told declaration.Tuple
 	switch {
 	case n.Twins != "":
 		a.Why = n.Twins
@@ -302,9 +263,10 @@ func (c *Controller) answerHello(ctx context.Context, n inventory.Node, h link.H
 	case m.envelope == nil:
 		a.Why = m.why
 	default:
-		a.Declaration = m.envelope
+		a.Declaration, told = m.envelope, m.tuple
 		c.outbox.pushed(n.ID, now)
 	}
+	c.heard.answers(n.ID, told)
 	return a, nil
 }
 

@@ -51,6 +51,7 @@ type controller struct {
 	twist   func(*link.HelloAnswer)
 	bend    func(*link.Receipt)
 	hellos  []link.Hello
+	given   []int64 // when each hello was answered
 	reports []report.Report
 }
 
@@ -99,6 +100,7 @@ func (c *controller) hear(envelope link.Envelope) ([]byte, error) {
 	if c.twist != nil {
 		c.twist(&a)
 	}
+	c.given = append(c.given, a.At)
 	return c.sealed(link.TypeHelloAnswer, a)
 }
 
@@ -341,6 +343,18 @@ func TestHeartbeatAndDriftAreTwoTimers(t *testing.T) {
 		if reports < 6 || reports > 8 {
 			t.Errorf("%d reports in an hour and a bit: one for the declaration and one for each look", reports)
 		}
+		c.mu.Lock()
+		for i, h := range c.hellos {
+			want := int64(0)
+			if i > 0 {
+				want = c.given[i-1]
+			}
+			if h.FreshAt == nil || *h.FreshAt != want {
+				t.Errorf("hello %d has heard an answer of %v, want %d", i, h.FreshAt, want)
+				break
+			}
+		}
+		c.mu.Unlock()
 		s.is("/a", "one")
 		c.mu.Lock()
 		first := c.reports[1]

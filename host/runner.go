@@ -51,6 +51,7 @@ type runner struct {
 	elsewhere chan struct{}     // the same is wanted, and its bytes are somewhere else
 	reports   chan struct{}     // there is a report, or a link to send it on
 	wrong     map[string]string // by resource: why it was not as declared at the last pass
+	fresh     int64             // when the last answer to a hello was given, by the controller's clock; of the loop that says hello
 }
 
 func newRunner(n *node, m *member, l Link, d Depots) *runner {
@@ -196,7 +197,8 @@ func (r *runner) jitter(d time.Duration) time.Duration {
 // greet says hello and takes in the answer.
 func (r *runner) greet(ctx context.Context) error {
 	h := r.member.hello()
-	h.Boot, h.Host, h.At = r.boot, r.cfg.Version, clock.Now().UnixMilli()
+	fresh := r.fresh
+	h.Boot, h.Host, h.At, h.FreshAt = r.boot, r.cfg.Version, clock.Now().UnixMilli(), &fresh
 	var err error
 	r.mu.Lock()
 	h.Applied = r.state.Applied
@@ -217,6 +219,7 @@ func (r *runner) greet(ctx context.Context) error {
 		return fault.New(fault.Denied, "an answer to hello %d of node %q in mesh %q, this is %d of %q in %q",
 			a.Counter, a.Node, a.Mesh, h.Counter, h.Node, h.Mesh)
 	}
+	r.fresh = a.At
 	if a.After >= h.Counter {
 		return r.goOnAbove(a.After)
 	}

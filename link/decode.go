@@ -92,6 +92,9 @@ func checkHello(v Hello, r *document.Reading) {
 	c.least("keys", v.Keys, 0)
 	c.tuple("accepted", v.Accepted)
 	c.tuple("applied", v.Applied)
+	if v.FreshAt != nil {
+		c.least("fresh_at", *v.FreshAt, 0)
+	}
 	if v.Unwell != "" {
 		c.text("unwell", v.Unwell, textLimit)
 	}

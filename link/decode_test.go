@@ -208,3 +208,19 @@ func TestTheLargestDeclarationPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// What a host says of the last answer that it has heard is a time, or that it has heard none.
+func TestHelloFreshAt(t *testing.T) {
+	t.Parallel()
+	for at, right := range map[int64]bool{0: true, 900: true, -1: false} {
+		h := link.Hello{Format: 1, Mesh: "mesh0001", Node: "n7f3k000", Boot: "b", Counter: 3, Host: "1.0", Speaks: []int{1}, FreshAt: &at}
+		text, err := document.Canonical(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := link.DecodeHello(text)
+		if (err == nil) != right || right && *got.FreshAt != at {
+			t.Errorf("%d: %+v, %v", at, got, err)
+		}
+	}
+}

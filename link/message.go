@@ -41,8 +41,9 @@ type Hello struct {
 	Keys     int64             `json:"keys"`         // the version of the key document that it holds
 	Accepted declaration.Tuple `json:"accepted"`
 	Applied  declaration.Tuple `json:"applied"`
-	Refused  *Refusal          `json:"refused,omitempty"` // the last one, until another is accepted
-	Unwell   string            `json:"unwell,omitempty"`  // why the node cannot keep what it is told: its disk, mostly
+	Refused  *Refusal          `json:"refused,omitempty"`  // the last one, until another is accepted
+	FreshAt  *int64            `json:"fresh_at,omitempty"` // At of the last answer that this process has heard; zero: of none yet
+	Unwell   string            `json:"unwell,omitempty"`   // why the node cannot keep what it is told: its disk, mostly
 }
 
 // Refusal is a declaration that a host would not accept, and why.

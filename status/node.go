@@ -9,6 +9,7 @@ import (
 	"noxmesh/inventory"
 	"noxmesh/plan"
 	"noxmesh/report"
+	"noxmesh/trouble"
 )
 
 // NodeFacts is what a node's status is made of.
@@ -18,8 +19,9 @@ type NodeFacts struct {
 	NotWorkedOut []plan.Reason
 	Modules      []string // that belong on it
 	Ignored      *Ignored
-	ClockAhead   time.Duration // at its last hello: its clock before the controller's
-	Unwell       string        // at its last hello
+	ClockAhead   time.Duration   // at its last hello: its clock before the controller's
+	Unwell       string          // at its last hello
+	Deaf         trouble.Trouble // its hellos come, and what they are answered changes nothing
 }
 
 // The states of a node. What is wanted of it was declared to it: Applied when it
@@ -91,6 +93,9 @@ func OfNode(f NodeFacts) Node {
 		out.ClockAhead = int64(ahead / time.Second)
 	}
 	out.Unwell = f.Unwell
+	if f.Deaf.Stuck() { // one answer may be lost
+		out.Deaf = TroubleOf(f.Deaf)
+	}
 	if out.Modules == nil {
 		out.Modules = []string{}
 	}
@@ -114,8 +119,8 @@ func OfNode(f NodeFacts) Node {
 	return out
 }
 
-// Bad reports whether the node failed, refuses what it is told, is stuck, or
-// stands against the record.
+// Bad reports whether the node failed, refuses what it is told, does not hear it,
+// is stuck, or stands against the record.
 func (n Node) Bad() bool {
-	return n.State == Refused || n.Outcome == string(report.OutcomeFailed) || n.Finding != "" || (n.Trouble != nil && n.Trouble.Stuck)
+	return n.State == Refused || n.Outcome == string(report.OutcomeFailed) || n.Finding != "" || n.Deaf != nil || (n.Trouble != nil && n.Trouble.Stuck)
 }

@@ -135,6 +135,7 @@ type Node struct {
 	Refused      string           `json:"refused,omitempty"`
 	Finding      string           `json:"finding,omitempty"`
 	Trouble      *Trouble         `json:"trouble,omitempty"`
+	Deaf         *Trouble         `json:"deaf,omitempty"` // its hellos come, and what they are answered changes nothing
 	Failing      []Failing        `json:"failing,omitempty"`
 	NotWorkedOut int              `json:"not_worked_out,omitempty"` // how many reasons mesh plan shows
 	Reasons      []plan.Reason    `json:"reasons,omitempty"`        // those of them that stand against a module, and do not just wait for somebody to declare it
