@@ -343,18 +343,7 @@ func TestHeartbeatAndDriftAreTwoTimers(t *testing.T) {
 		if reports < 6 || reports > 8 {
 			t.Errorf("%d reports in an hour and a bit: one for the declaration and one for each look", reports)
 		}
-		c.mu.Lock()
-		for i, h := range c.hellos {
-			want := int64(0)
-			if i > 0 {
-				want = c.given[i-1]
-			}
-			if h.FreshAt == nil || *h.FreshAt != want {
-				t.Errorf("hello %d has heard an answer of %v, want %d", i, h.FreshAt, want)
-				break
-			}
-		}
-		c.mu.Unlock()
+		c.saysHowFresh()
 		s.is("/a", "one")
 		c.mu.Lock()
 		first := c.reports[1]
