@@ -48,7 +48,8 @@ Flags:
   --most-processes N  likewise (four times --processes)
   --users FIRST-LAST  as root: the users that builds run as, one each (65520-65533)
   --dependencies=false
-                      fetch nothing of what the lock files of a module name
+                      fetch nothing of what the lock files of a module name; of
+                      one kind nothing, with an empty URL for it below
   --go-proxy URL      where Go modules are fetched from (https://proxy.golang.org)
   --npm-registry URL  where npm packages are (https://registry.npmjs.org)
   --pypi URL          where Python projects are (https://pypi.org/simple)

@@ -272,3 +272,25 @@ Host: x" >dist/crate`
 		t.Errorf("in an image: %s: %s\n%s", a.Outcome, a.Why, rig.controller.logOf(q))
 	}
 }
+
+// A registry that gives slowly uses up a build's time, and that is no failure of
+// the module.
+func TestASlowRegistryIsNoVerdict(t *testing.T) {
+	t.Parallel()
+	needsSandbox(t)
+	needsTool(t, "go")
+	repo, rig, outside := newRepository(t), newRig(t), supplytest.Serve(t)
+	files := goProgram(t, outside)
+	outside.Wrong(func(w http.ResponseWriter, r *http.Request) bool {
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		return true
+	})
+	rig.config.Dependencies = upstreams(outside)
+	q := repo.request(repo.commit(outsider(goBuild, files)), "")
+	q.Limit = 4
+	q = identified(t, q)
+	if a := rig.build(q); a.Outcome != build.OutcomeEnvironment || !strings.Contains(a.Why, "time limit") || !strings.Contains(a.Why, "something was fetched from outside") {
+		t.Errorf("%s: %s\n%s", a.Outcome, a.Why, rig.controller.logOf(q))
+	}
+}

@@ -13,6 +13,7 @@
 // unfit. Nothing is published until everything is built. An answer is on disk
 // before it is sent, and stays there until its receipt. A module's commands see
 // no key, no broker, no controller and of the network only what is public, and
-// that where their module asks for it; they leave nothing behind.
+// that where their module asks for it; of what others have made they are given
+// what their lock files name. They leave nothing behind.
 // Kill a builder anywhere: started again, it finds nothing half.
 package builder

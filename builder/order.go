@@ -93,9 +93,20 @@ func (o *order) run(ctx context.Context) (*made, *ending) {
 		if full := enoughFree(o.bench.dir, o.limits); full != nil && context.Cause(ctx) == nil {
 			err = environment("%s", full) // whatever else it looks like
 		}
-		return nil, judge(ctx, o.step, err)
+		return nil, o.slowed(ctx, judge(ctx, o.step, err))
 	}
 	return result, nil
+}
+
+// slowed is the end of a build whose time ran out. Where most of it went into
+// what its lock files name, no command of the module was slow.
+func (o *order) slowed(ctx context.Context, e *ending) *ending {
+	var l *limit
+	waited := o.depends.Waited()
+	if e.outcome != build.OutcomeFailed || !errors.As(context.Cause(ctx), &l) || !l.time || 2*waited < o.limits.Longest {
+		return e
+	}
+	return environment("%s: %s; for %s of it something was fetched from outside", e.step, e.why, shortly(waited))
 }
 
 func tooLong(most time.Duration) error {

@@ -84,14 +84,7 @@ func (s *sandbox) run(ctx context.Context, c command) (code int, err error) {
 		return 0, err
 	}
 	defer p.close()
-	beside, err := p.show(&c)
-	if err != nil {
-		return 0, err
-	}
-	if c.below, err = s.mountsOf(c.root, append(beside, slices.Collect(maps.Keys(c.laid.top))...)); err != nil {
-		return 0, err
-	}
-	if c.before, err = p.openDoor(c.server()); err != nil {
+	if err := s.equip(p, &c); err != nil {
 		return 0, err
 	}
 	ctx, end := context.WithCancelCause(ctx)
@@ -123,6 +116,19 @@ func (s *sandbox) run(ctx context.Context, c command) (code int, err error) {
 		return 0, fault.Add(errors.Join(shut, waitGone(said.Pid)), "%s", cmp.Or(last.lines(), "make a sandbox"))
 	}
 	return ended(ctx, said, last)
+}
+
+// equip says what a command has below it and beside it.
+func (s *sandbox) equip(p *pipes, c *command) error {
+	beside, err := p.show(c)
+	if err != nil {
+		return err
+	}
+	if c.below, err = s.mountsOf(c.root, append(beside, slices.Collect(maps.Keys(c.laid.top))...)); err != nil {
+		return err
+	}
+	c.before, err = p.openDoor(c.server())
+	return err
 }
 
 // keepFilesHere lets no open file go into a sandbox. Go's own never do, but

@@ -181,12 +181,16 @@ func TestEveryErrorIsShown(t *testing.T) {
 	for i := range maxFiles + 1 {
 		many[fmt.Sprintf("%d/go.sum", i)] = &fstest.MapFile{Data: []byte("a.example/b v1.0.0 h1:" + sum32)}
 	}
-	for name, tree := range map[string]fs.FS{"a large file": large} {
-		_, err := Read(tree)
-		show(name, err)
+	for name, tree := range map[string]fs.FS{"large": large, "many": many} {
+		l, err := Read(tree)
+		if err != nil || len(l.Faults) != 1 || len(l.Go) != len(tree.(fstest.MapFS))-1 { //nolint:forcetypeassert // of the line above
+			t.Errorf("%s: %v, %+v", name, err, l.Faults)
+		}
 	}
-	_, err = Read(many)
-	show("many files", err)
+	l, err := Read(large)
+	show("a large file", append(l.Faults, err)[0])
+	l, err = Read(many)
+	show("many files", append(l.Faults, err)[0])
 	faulttest.Golden(t, *update, said.String(), "read what was fetched", "look for lock files", "nothing that can be fetched", "%d Go modules", "Go modules", "npm packages", "Python projects")
 }
 

@@ -12,16 +12,19 @@ import (
 	"noxmesh/internal/fault"
 )
 
-// What is read of a tree: more lock files than that no module has.
+// What is read of a tree: no module that takes something from outside has more.
 const (
-	maxFile  = 64 << 20
+	maxFile  = 32 << 20
+	maxAll   = 128 << 20
 	maxFiles = 1000
 )
 
 // Read reads the lock files of a tree: those of the module, and none of what it
-// carries with it of others or only tests with.
+// carries with it of others or only tests with. What is too much is not read, and
+// said.
 func Read(tree fs.FS) (Locks, error) {
 	var l Locks
+	files, left := 0, int64(maxAll)
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -31,17 +34,19 @@ func Read(tree fs.FS) (Locks, error) {
 		case !d.Type().IsRegular() || !isLock(name):
 			return nil
 		}
-		if len(l.Files) == maxFiles {
-			return fault.New(fault.Invalid, "the tree has more than %d lock files", maxFiles)
+		if files++; files > maxFiles || left <= 0 {
+			l.Faults = append(l.Faults, fault.New(fault.Invalid, "the tree has more lock files than are read: neither %s nor what comes after it is", at(name, 0)))
+			return fs.SkipAll
 		}
 		data, err := read(tree, name)
 		if err != nil {
 			return err
 		}
+		left -= int64(len(data))
 		l.take(name, data)
 		return nil
 	})
-	if err != nil && fault.KindOf(err) == fault.Unknown {
+	if err != nil {
 		err = fault.Wrap(fault.Unavailable, err, "look for lock files")
 	}
 	return l, err
@@ -62,11 +67,7 @@ func read(tree fs.FS, name string) (data []byte, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	data, err = io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fault.New(fault.Invalid, "the lock file %q has more than %d MiB", name, maxFile>>20)
-	}
-	return data, err
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
 }
 
 // take adds what one file names.
@@ -74,6 +75,8 @@ func (l *Locks) take(name string, data []byte) {
 	before := len(l.Go) + len(l.Npm) + len(l.Python) + len(l.Crates)
 	var faults []error
 	switch base := path.Base(name); {
+	case len(data) > maxFile:
+		faults = []error{fault.New(fault.Invalid, "%s has more than %d MiB, and is not read", at(name, 0), maxFile>>20)}
 	case strings.HasPrefix(base, "go."):
 		l.Go, faults = added(l.Go, name, data, DecodeGo)
 	case base == "Cargo.lock":

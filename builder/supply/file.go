@@ -69,6 +69,7 @@ func (x *Session) have(ctx context.Context, f file) (*depot.File, error) {
 			return got, nil
 		}
 	}
+	defer x.waits()()
 	var got *depot.File
 	err := x.fetcher.patiently(ctx, func() (err error) {
 		got, err = x.depot.Put(f.hashes, f.most, func(to io.Writer) error {

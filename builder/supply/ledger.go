@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"noxmesh/internal/fault"
 )
@@ -21,6 +22,35 @@ type ledger struct {
 	kept    int
 	bytes   int64
 	said    int // fetched and kept when it was last said
+	under   int // fetches that are under way
+	since   time.Time
+	waited  time.Duration
+}
+
+// waits counts the time in which anything is fetched.
+func (l *ledger) waits() (done func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.under++; l.under == 1 {
+		l.since = time.Now()
+	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.under--; l.under == 0 {
+			l.waited += time.Since(l.since)
+		}
+	}
+}
+
+// Waited is how long anything was fetched for this build.
+func (x *Session) Waited() time.Duration {
+	if x == nil {
+		return 0
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.waited
 }
 
 // Wrong is why this build cannot go on: something that its lock files name was

@@ -104,6 +104,7 @@ func (x *Session) index(ctx context.Context, p lock.Python) ([]offered, error) {
 	if all, known := x.indexed(p.Project); known {
 		return all, nil
 	}
+	defer x.waits()()
 	var body bytes.Buffer
 	var at *url.URL
 	from := place{
