@@ -57,6 +57,7 @@ type BuildOut struct {
 	Network     bool          `json:"network,omitempty"`     // they could reach other machines, and what was made is not reproducible in general
 	Moved       string        `json:"moved,omitempty"`       // why the newest build of its module is stale, where the image is
 	Collected   time.Time     `json:"collected,omitzero"`    // when the build's bytes were taken away from the registry, since nothing named it
+	Provenance  string        `json:"provenance,omitempty"`  // of one that was built: the digest of the manifest that says what of; none where its builder is of an earlier version
 	Finding     string        `json:"finding,omitempty"`
 }
 

@@ -33,7 +33,7 @@ func Table() []Row {
 		Version().Row, Status().Row, Plans().Row, Push().Row,
 		ModuleAdd().Row, Modules().Row, ModuleShow().Row, ModuleRemove().Row, ModuleLook().Row, ModuleHook().Row, ModulePolicy().Row, Declare().Row,
 		NodeAdd().Row, Nodes().Row, NodeShow().Row, NodeRemove().Row, Assign().Row, Unassign().Row,
-		Builds().Row, BuildShow().Row, Log().Row, BuildCancel().Row, Collect().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
+		Builds().Row, BuildShow().Row, Log().Row, Provenance().Row, BuildCancel().Row, Collect().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
 		BuilderAdd().Row, Builders().Row, BuilderRemove().Row,
 		LoginAdd().Row, Join().Row, Hook().Row,
 	}
@@ -144,6 +144,12 @@ func BuildShow() Call[BuildIn, BuildShowOut] {
 // Log asks for a build's log from an offset.
 func Log() Call[LogIn, LogOut] {
 	return call[LogIn, LogOut]("log", http.MethodGet, "/v1/builds/{build}/log", identity.Viewer, "A build's log.")
+}
+
+// Provenance asks what a build was made of, by whom and when.
+func Provenance() Call[ProvenanceIn, ProvenanceOut] {
+	return call[ProvenanceIn, ProvenanceOut]("provenance", http.MethodGet, "/v1/builds/{build}/provenance", identity.Viewer,
+		"What a build was made of, as its builder has signed it.")
 }
 
 // BuildCancel ends a build that waits or is being made.

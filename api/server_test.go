@@ -71,6 +71,7 @@ func answerAll(s *Server, reached *atomic.Int64) {
 	handleZero(s, BuildShow(), reached)
 	handleZero(s, Log(), reached)
 	handleZero(s, BuildCancel(), reached)
+	handleZero(s, Provenance(), reached)
 	handleZero(s, Collect(), reached)
 	handleZero(s, Graph(), reached)
 	handleZero(s, Why(), reached)
@@ -121,7 +122,7 @@ func TestRolesOfEveryRow(t *testing.T) {
 	// What a viewer may, as a list: a row that is added is denied here until somebody has decided.
 	asks := map[string]bool{
 		"version": true, "status": true, "plan": true, "modules": true, "module": true, "nodes": true, "node": true,
-		"builds": true, "build": true, "log": true, "builders": true, "graph": true, "why": true, "change": true, "stale": true, "owners": true,
+		"builds": true, "build": true, "log": true, "provenance": true, "builders": true, "graph": true, "why": true, "change": true, "stale": true, "owners": true,
 	}
 	open := map[string]bool{"join": true, "hook": true}
 	for _, row := range Table() {

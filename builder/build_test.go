@@ -62,6 +62,7 @@ func TestABuildIsMadePublishedAndAnswered(t *testing.T) {
 		t.Errorf("the answer has the times of %q", got)
 	}
 	checkPublished(t, rig.registry, a)
+	checkProvenance(t, rig, q, a)
 	id, err := a.Manifest.BuildDigest()
 	if err != nil || id != a.Build {
 		t.Errorf("the build is %s, the manifest %s, %v", a.Build, id, err)

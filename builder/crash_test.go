@@ -76,7 +76,7 @@ func TestABuilderIsKilledAnywhere(t *testing.T) {
 		"builder.library.gather#1", "builder.input.fetch#1", "builder.laid.make#1", "builder.laid.settle#1", "builder.wiring.write#1",
 		"archive.directory.make#1", "archive.file.write#1", "archive.link.make#1",
 		"builder.workshop.make#1", "builder.command.run#1", "builder.archive.pack#1", "builder.package.write#1", "builder.blob.push#1",
-		"builder.manifest.push#1", "disk.file.stage#1", "disk.file.commit#1", "disk.file.seal#1", "builder.answer.send#1", "builder.answer.drop#1",
+		"builder.provenance.push#1", "builder.manifest.push#1", "disk.file.stage#1", "disk.file.commit#1", "disk.file.seal#1", "builder.answer.send#1", "builder.answer.drop#1",
 	} {
 		if !slices.Contains(points, want) {
 			t.Errorf("the sweep does not come to %s", want)
@@ -156,6 +156,7 @@ func sweepOn(t *testing.T, d powered, env ...string) {
 		t.Fatalf("%s at %s: %s", a.Outcome, a.Step, a.Why)
 	}
 	checkPublished(t, rig.registry, a)
+	checkProvenance(t, rig, q, a)
 	if first.Build != "" && first.Build != a.Build {
 		t.Errorf("two answers differ: %s and %s", first.Build, a.Build)
 	}

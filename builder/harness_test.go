@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -291,8 +292,9 @@ const testSecret = "the builder's secret"
 // testRegistry is a real one. It knows only this builder, and only while it
 // names a request.
 type testRegistry struct {
-	server *httptest.Server
-	client *oci.Client
+	server   *httptest.Server
+	client   *oci.Client
+	requests atomic.Int64
 
 	mu     sync.Mutex // guards what follows
 	writes []registry.Access
@@ -321,6 +323,7 @@ func newTestRegistry(t *testing.T) *testRegistry {
 }
 
 func (r *testRegistry) authorize(_ context.Context, a registry.Access) error {
+	r.requests.Add(1)
 	if !a.Write {
 		return nil
 	}

@@ -45,6 +45,8 @@ type order struct {
 	fresh     bool             // nothing that was fetched for an earlier build is used
 	random    func(n int64) int64
 	log       *logbook
+	signs     signer
+	given     time.Time // when the request was begun, by the wall clock
 
 	manifest manifest.Source
 	step     build.Step
@@ -67,6 +69,8 @@ type made struct {
 	where     build.Where
 	tests     build.Tests
 	published document.Digest
+
+	provenance document.Digest // of the manifest that says what it was made of
 }
 
 // run makes what is asked, or says why not.

@@ -14,8 +14,9 @@ import (
 	"noxmesh/internal/planted"
 )
 
-// publish puts the blobs where everybody can read them, and then, in one step,
-// the build: nothing names a blob before all are there.
+// publish puts the blobs where everybody can read them, then what says how the
+// build came about, and then, in one step, the build: nothing names a blob before
+// all are there, and no build is seen without its provenance.
 func (o *order) publish(ctx context.Context, result *made) error {
 	var err error
 	if result.manifest, err = o.derive(); err != nil {
@@ -42,7 +43,7 @@ func (o *order) publish(ctx context.Context, result *made) error {
 		}
 		m.Layers = append(m.Layers, oci.Descriptor{
 			MediaType: b.media, Digest: b.digest, Size: b.size,
-			Annotations: map[string]string{"org.opencontainers.image.title": b.title},
+			Annotations: map[string]string{oci.TitleAnnotation: b.title},
 		})
 	}
 	for _, i := range o.packed.composed {
@@ -60,6 +61,9 @@ func (o *order) publish(ctx context.Context, result *made) error {
 	if err != nil {
 		return fault.Add(err, "the built manifest")
 	}
+	if result.provenance, err = o.attest(ctx, result.manifest, m); err != nil {
+		return fault.Add(err, "the provenance")
+	}
 	err = o.patiently(ctx, func() error {
 		return effect.Do("builder.manifest.push", func() (err error) {
 			result.published, err = o.registry.PushManifest(ctx, o.request.Target, m)
@@ -70,7 +74,7 @@ func (o *order) publish(ctx context.Context, result *made) error {
 		return fault.Add(err, "the build")
 	}
 	result.where = o.packed.where
-	o.log.Note("%d blobs, manifest %s", len(m.Layers)+1, result.published)
+	o.log.Note("%d blobs, manifest %s, provenance %s", len(m.Layers)+1, result.published, result.provenance)
 	return nil
 }
 

@@ -127,7 +127,7 @@ func (b *builder) take(ctx context.Context, g grant) (made bool, err error) {
 	b.log.Info("building", "module", g.request.Module, "commit", g.request.Commit, "request", id)
 	log := &logbook{hides: b.caller.me.secrets()}
 	began := clock.Now()
-	result, end := b.make(ctx, g, log)
+	result, end := b.make(ctx, g, log, began)
 	log.Close()
 	if ctx.Err() != nil {
 		return false, nil //nolint:nilerr // the builder stops: the lease runs out, and another makes it
@@ -170,7 +170,7 @@ func (b *builder) wrong() (all []string) {
 }
 
 // make is the build itself, with the lease extended beside it.
-func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *ending) {
+func (b *builder) make(ctx context.Context, g grant, log *logbook, began time.Time) (*made, *ending) {
 	bench, err := b.workshop.fresh(g.request.ID)
 	if err != nil {
 		return nil, environment("%s", said(err))
@@ -184,6 +184,7 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook) (*made, *endi
 		request: g.request, git: b.git, images: b.images, shelf: b.shelf, registry: registry, bench: bench,
 		sandbox: b.sandbox, noSandbox: b.why, lacks: b.lacks, limits: b.config.Limits, most: b.config.Most, random: b.random, log: log,
 		gateway: b.openGateway(g.request.Registry, log), supply: b.supply, outside: b.outside(g.request.Registry),
+		signs: signer{b.caller.me.Builder, b.caller.me.key}, given: began,
 	}
 	building, end := context.WithCancelCause(ctx)
 	beside, done := context.WithCancel(building)
@@ -347,7 +348,7 @@ func describeBuilt(a *build.Answer, m *made) error {
 		return err
 	}
 	a.Outcome, a.Build, a.Content, a.Manifest = build.OutcomeBuilt, id, content, &m.manifest
-	a.Published, a.Where, a.Tests = m.published, &m.where, m.tests
+	a.Published, a.Where, a.Tests, a.Provenance = m.published, &m.where, m.tests, m.provenance
 	return nil
 }
 

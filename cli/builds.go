@@ -171,6 +171,9 @@ func buildWords(b api.BuildOut, now time.Time) string {
 	if b.Moved != "" {
 		words = joinedWords(words, b.Moved)
 	}
+	if b.Build != "" && b.Provenance == "" {
+		words = joinedWords(words, "no provenance")
+	}
 	if !b.Collected.IsZero() {
 		words = joinedWords(words, "collected "+term.Ago(now.Sub(b.Collected)))
 	}

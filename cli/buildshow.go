@@ -43,7 +43,7 @@ func (s *shell) showBuild(b api.BuildShowOut, now time.Time) {
 	}
 	s.line("")
 	s.facts([][2]string{
-		{"request", b.Request}, {"build", b.Build}, {"content", b.Content},
+		{"request", b.Request}, {"build", b.Build}, {"content", b.Content}, {"provenance", b.Provenance},
 		{"source", sourceOf(b)}, {"commit", b.Commit}, {"tree", b.Tree}, {"platform", b.Platform},
 		{"attempt", numbered(b.Attempt, b.Lost)}, {"built in", builtInWhole(b)}, {"network", networkOf(b.BuildOut)},
 		{"builder", named(b.BuilderName, b.Builder)}, {"asked", moment(b.Asked, now)}, {"began", moment(b.Began, now)}, {"ended", moment(b.Ended, now)},
@@ -91,7 +91,7 @@ func (s *shell) stateOf(b api.BuildOut) string {
 func (s *shell) facts(all [][2]string) {
 	for _, f := range all {
 		if f[1] != "" {
-			s.words(fmt.Sprintf("  %-9s ", f[0]), f[1])
+			s.words(fmt.Sprintf("  %-10s ", f[0]), f[1])
 		}
 	}
 }

@@ -102,7 +102,7 @@ answer: did my change go out? "mesh status" is that question.`
 	root.SetHelpCommand(s.help())
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddGroup(&cobra.Group{ID: "ask", Title: "Ask:"}, &cobra.Group{ID: "decide", Title: "Decide:"}, &cobra.Group{ID: "own", Title: "Look after it:"})
-	for _, c := range []*cobra.Command{s.status(), s.plan(), s.graph(), s.why(), s.stale(), s.wait(), s.builds(), s.logs(), s.schema()} {
+	for _, c := range []*cobra.Command{s.status(), s.plan(), s.graph(), s.why(), s.stale(), s.wait(), s.builds(), s.logs(), s.provenance(), s.schema()} {
 		c.GroupID = "ask"
 		root.AddCommand(c)
 	}

@@ -139,6 +139,8 @@ func TestWhatAPersonSees(t *testing.T) {
 				{Request: "5b1e09c2aa315b1e09c2aa31", Module: "site", Commit: strings.Repeat("d", 40), State: "built", Verdict: "fit (no tests)", Asked: ago(time.Minute), Began: ago(50 * time.Second), Ended: ago(47 * time.Second)},
 				{Request: "6b1e09c2aa315b1e09c2aa31", Module: "board-with-a-name-that-goes-on", Commit: strings.Repeat("e", 40), State: "failed", Step: "build", Why: "make: *** [Makefile:3: site] Error 1, and the words go on\nfor another line", Asked: ago(time.Hour)},
 				{Request: "7", Module: "dots", State: "open", Asked: ago(0)},
+				{Request: "8", Module: "dots", State: "built", Verdict: "fit", Build: "sha256:8", Asked: ago(time.Hour)},
+				{Request: "9", Module: "dots", State: "built", Verdict: "fit", Build: "sha256:9", Provenance: "sha256:a", Asked: ago(time.Hour)},
 			}, Removed: []api.RemovedOut{{Module: "site", Builds: 34, Logs: 2, At: ago(26 * time.Hour)}}}, "", noon)
 			s.showBuilds(api.BuildsOut{Removed: []api.RemovedOut{{Module: "site", Builds: 34, At: ago(26 * time.Hour)}}}, "nothing has been built yet", noon)
 			s.showCollected(api.CollectOut{Look: true, Lines: 34, Logs: 2, LogBytes: 5 << 20}, noon)
@@ -348,7 +350,7 @@ func wholeBuild() api.BuildShowOut {
 		BuildOut: api.BuildOut{
 			Request: "5b1e09c2aa315b1e09c2aa315b1e09c2", Module: "site", Commit: strings.Repeat("d", 40), Platform: "linux/amd64", State: "built",
 			Verdict: "unfit", Build: digest("b"), Content: digest("c"), Builder: "n1", BuilderName: "forge", Asked: ago(time.Minute), Began: ago(50 * time.Second),
-			Ended: ago(time.Second), Environment: digest("e"), Network: true, Finding: "not reproducible\nat all\x1b[2J",
+			Ended: ago(time.Second), Environment: digest("e"), Network: true, Provenance: digest("9"), Finding: "not reproducible\nat all\x1b[2J",
 			Usual:     &api.UsualOut{Builds: 9, Took: 42_500, Steps: []api.StepOut{{Step: "build", Took: 2000}, {Step: "test", Took: 40_000}}},
 			Steps:     []api.StepOut{{Step: "clone", Took: 120}, {Step: "build", Took: 2_540}, {Step: "test", Took: 75_000}},
 			Artifacts: []api.ArtifactOut{{Name: "www", Type: "archive", Digest: digest("a"), Size: 5 << 20}, {Name: "unit", Type: "file", Digest: digest("f")}},

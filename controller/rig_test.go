@@ -32,6 +32,7 @@ import (
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
 	"noxmesh/internal/git/gitserve"
+	"noxmesh/internal/oci"
 	inventorystore "noxmesh/inventory/store"
 	"noxmesh/link"
 	"noxmesh/manifest"
@@ -49,6 +50,14 @@ func (quiet) HasManifest(context.Context, string, document.Digest) (bool, error)
 
 func (quiet) HasBlob(context.Context, string, document.Digest, int64) (bool, error) {
 	return true, nil
+}
+
+func (quiet) PullManifest(_ context.Context, repository string, d document.Digest) (oci.Manifest, error) {
+	return oci.Manifest{}, fault.New(fault.NotFound, "there is no manifest %s in %q", d, repository)
+}
+
+func (quiet) PullBytes(_ context.Context, b oci.Blob) ([]byte, error) {
+	return nil, fault.New(fault.NotFound, "there is no blob %s in %q", b.Digest, b.Repository)
 }
 
 // rig is a controller on a real record and a real git, whose loops run only

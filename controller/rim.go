@@ -10,6 +10,7 @@ import (
 	"noxmesh/internal/bus"
 	"noxmesh/internal/db"
 	"noxmesh/internal/git"
+	"noxmesh/internal/oci"
 	"noxmesh/internal/oci/remote"
 	"noxmesh/link"
 )
@@ -52,13 +53,19 @@ type Bus interface {
 	Publish(ctx context.Context, subject string, data []byte) error
 }
 
-// Registry is where artifacts lie, to look whether they still do.
+// Registry is where artifacts lie, to look whether they still do, and what builders
+// say of them.
 type Registry interface {
 	// HasManifest reports whether the manifest is there; one that does not answer
 	// is fault.Unavailable.
 	HasManifest(ctx context.Context, repository string, digest document.Digest) (bool, error)
 	// HasBlob reports the same of a blob.
 	HasBlob(ctx context.Context, repository string, digest document.Digest, size int64) (bool, error)
+	// PullManifest is the manifest with this digest: NotFound where it is not there,
+	// and Invalid where what is there is another or cannot be read.
+	PullManifest(ctx context.Context, repository string, digest document.Digest) (oci.Manifest, error)
+	// PullBytes is the same of a small blob.
+	PullBytes(ctx context.Context, b oci.Blob) ([]byte, error)
 }
 
 // Members is who may use the broker.

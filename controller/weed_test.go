@@ -38,6 +38,14 @@ func (s shelved) HasBlob(ctx context.Context, repository string, d document.Dige
 	return s.Client.HasBlob(ctx, repository, d, size)
 }
 
+func (s shelved) PullManifest(ctx context.Context, repository string, d document.Digest) (oci.Manifest, error) {
+	return s.Client.PullManifest(ctx, repository, d)
+}
+
+func (s shelved) PullBytes(ctx context.Context, b oci.Blob) ([]byte, error) {
+	return s.Client.PullBytes(ctx, b)
+}
+
 // stored is a rig whose controller keeps a real registry, and module site in it.
 type stored struct {
 	*rig

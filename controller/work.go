@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -208,18 +209,18 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 		return nil, c.refuse(m, fault.New(fault.Denied, "an answer of builder %q in mesh %q", a.Builder, a.Mesh))
 	}
 	now := clock.Now()
-	var r deliverystore.RequestRow
+	r, finding, err := c.weigh(ctx, b, a)
+	made := a
+	if finding != "" {
+		made = notTaken(a, finding)
+	}
 	var saved deliverystore.Saved
-	err = c.write(ctx, func(tx *db.Tx) (err error) {
-		if r, err = deliverystore.Request(tx, a.Request); err != nil {
+	if err == nil {
+		err = c.write(ctx, func(tx *db.Tx) (err error) {
+			saved, err = deliverystore.SaveAnswer(tx, deliverystore.AnswerRow{Answer: made, Envelope: m.Data, Verdict: verdict.Judge(made), At: now, Finding: finding})
 			return err
-		}
-		if err := mayAnswer(r, a); err != nil {
-			return err
-		}
-		saved, err = deliverystore.SaveAnswer(tx, deliverystore.AnswerRow{Answer: a, Envelope: m.Data, Verdict: verdict.Judge(a), At: now})
-		return err
-	})
+		})
+	}
 	if planted.Is("answer acknowledged before it is committed") {
 		err = nil
 	}
@@ -231,9 +232,9 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 	case err != nil:
 		return nil, err
 	case saved == deliverystore.SavedNot:
-		return c.receiptFor(b.ID, a.Request, now, "that this builder could not is nothing to record: others have the request, or may have it, or nobody asks any more")
+		return c.receiptFor(b.ID, a.Request, now, cmp.Or(finding, "that this builder could not is nothing to record: others have the request, or may have it, or nobody asks any more"))
 	}
-	c.log.Info("build answered", "module", r.Module, "request", a.Request, "builder", b.Name, "outcome", string(a.Outcome), "verdict", verdict.Judge(a).String())
+	c.log.Info("build answered", "module", r.Module, "request", a.Request, "builder", b.Name, "outcome", string(made.Outcome), "verdict", verdict.Judge(made).String())
 	c.builds.Forgive(r.Module) // whatever was in the way before, there is something new to compare
 	if a.Outcome == build.OutcomeEnvironment {
 		for _, in := range r.Closure { // it may be gone from the registry
@@ -244,7 +245,26 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 		c.log.Warn("what is built against a module is compared later", "module", r.Module, "error", err)
 	}
 	c.receipts.ring()
-	return c.receiptFor(b.ID, a.Request, now, "")
+	return c.receiptFor(b.ID, a.Request, now, finding)
+}
+
+// weigh is the request that an answer is to, whether the builder may answer it, and
+// why the answer is not what was built: before anything of it is recorded.
+func (c *Controller) weigh(ctx context.Context, b identitystore.BuilderRow, a build.Answer) (r deliverystore.RequestRow, finding string, err error) {
+	err = c.db.Read(ctx, func(tx *db.Tx) (err error) {
+		r, err = deliverystore.Request(tx, a.Request)
+		return err
+	})
+	if err != nil {
+		return r, "", err
+	}
+	if err := mayAnswer(r, a); err != nil {
+		return r, "", err
+	}
+	if finding, err = c.proven(ctx, b, r.Request, a); finding != "" {
+		c.log.Warn("an answer was refused", "builder", b.Name, "module", r.Module, "request", a.Request, "why", finding)
+	}
+	return r, finding, err
 }
 
 // mayAnswer refuses an answer for work that this builder was never given, or of

@@ -55,7 +55,7 @@ func TestTheBytesOfASignatureStand(t *testing.T) {
 func allTypes() []PayloadType {
 	return []PayloadType{
 		TypeDeclaration, TypeHello, TypeHelloAnswer, TypeReport, TypeReceipt, TypeWork,
-		TypeWorkAnswer, TypeWorking, TypeBuildRequest, TypeBuildAnswer, TypeKeys,
+		TypeWorkAnswer, TypeWorking, TypeBuildRequest, TypeBuildAnswer, TypeKeys, TypeStatement,
 	}
 }
 

@@ -4,8 +4,10 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/pem"
 	"log/slog"
 
 	"noxmesh/document"
@@ -73,6 +75,19 @@ func (p PublicKey) ID() string {
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])
+}
+
+// PEM is the key as other programs take it: SubjectPublicKeyInfo in PEM.
+func (p PublicKey) PEM() (string, error) {
+	b, err := p.key()
+	if err != nil {
+		return "", err
+	}
+	der, err := x509.MarshalPKIXPublicKey(b)
+	if err != nil {
+		return "", fault.Wrap(fault.Broken, err, "encode key %q", p.ID())
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})), nil
 }
 
 func (p PublicKey) key() (ed25519.PublicKey, error) {

@@ -25,6 +25,10 @@ const (
 	TypeBuildRequest PayloadType = "application/vnd.mesh.build-request.v1+json"
 	TypeBuildAnswer  PayloadType = "application/vnd.mesh.build-answer.v1+json"
 	TypeKeys         PayloadType = "application/vnd.mesh.keys.v1+json"
+
+	// TypeStatement is of an in-toto statement: no message, but what others verify
+	// too. The type is theirs.
+	TypeStatement PayloadType = "application/vnd.in-toto+json"
 )
 
 // Hello is a host's sign of life, and its receipt for a declaration. Sent on

@@ -46,7 +46,7 @@ func checkAnswer(v Answer, r *document.Reading) {
 // those that it needs are there: the table of what each outcome says.
 func (c checker) belong(v Answer) {
 	table := map[Outcome][]string{
-		OutcomeBuilt:       {"build", "content", "manifest", "published", "where", "tests"},
+		OutcomeBuilt:       {"build", "content", "manifest", "published", "where", "tests", "provenance"},
 		OutcomeFailed:      {"step", "why"},
 		OutcomeEnvironment: {"why"},
 	}
@@ -66,12 +66,13 @@ func (c checker) belong(v Answer) {
 		{"published", v.Published != ""},
 		{"where", v.Where != nil},
 		{"tests", v.Tests != ""},
+		{"provenance", v.Provenance != ""},
 	} {
 		belongs := slices.Contains(keys, has.key)
 		if has.there && !belongs {
 			c.FaultKey(has.key, "take it out", "%s does not belong to the outcome %s", has.key, v.Outcome)
 		}
-		if !has.there && belongs {
+		if !has.there && belongs && has.key != "provenance" { // a builder of an earlier version has none
 			c.Fault("outcome", "add it", "the outcome %s needs %s", v.Outcome, has.key)
 		}
 	}
@@ -85,6 +86,9 @@ func (c checker) built(v Answer) {
 	}
 	if v.Published != "" {
 		c.digest("published", v.Published)
+	}
+	if v.Provenance != "" {
+		c.digest("provenance", v.Provenance)
 	}
 	if v.Where != nil {
 		c.where(*v.Where)

@@ -121,24 +121,25 @@ const (
 // Answer is what a builder made of one request. Signed by the builder's key.
 // Times are Unix milliseconds by the builder's clock.
 type Answer struct {
-	Format    int             `json:"format"`
-	Mesh      string          `json:"mesh"`
-	Request   string          `json:"request"`
-	Builder   string          `json:"builder"`
-	Outcome   Outcome         `json:"outcome"`
-	Step      Step            `json:"step,omitempty"`      // failed
-	Why       string          `json:"why,omitempty"`       // failed, environment: the last lines
-	Build     document.Digest `json:"build,omitempty"`     // built: of the whole built manifest
-	Content   document.Digest `json:"content,omitempty"`   // built: of all but its built
-	Manifest  *manifest.Built `json:"manifest,omitempty"`  // built: the built manifest itself
-	Published document.Digest `json:"published,omitempty"` // built: the OCI manifest's
-	Where     *Where          `json:"where,omitempty"`     // built: how the bytes travel
-	Tests     Tests           `json:"tests,omitempty"`     // built
-	Steps     []Took          `json:"steps,omitempty"`     // in their order; of one that failed, the last is where; a builder of an earlier version says none
-	Log       document.Digest `json:"log"`
-	LogSize   int64           `json:"log_size"`
-	Began     int64           `json:"began"`
-	Ended     int64           `json:"ended"`
+	Format     int             `json:"format"`
+	Mesh       string          `json:"mesh"`
+	Request    string          `json:"request"`
+	Builder    string          `json:"builder"`
+	Outcome    Outcome         `json:"outcome"`
+	Step       Step            `json:"step,omitempty"`       // failed
+	Why        string          `json:"why,omitempty"`        // failed, environment: the last lines
+	Build      document.Digest `json:"build,omitempty"`      // built: of the whole built manifest
+	Content    document.Digest `json:"content,omitempty"`    // built: of all but its built
+	Manifest   *manifest.Built `json:"manifest,omitempty"`   // built: the built manifest itself
+	Published  document.Digest `json:"published,omitempty"`  // built: the OCI manifest's
+	Where      *Where          `json:"where,omitempty"`      // built: how the bytes travel
+	Tests      Tests           `json:"tests,omitempty"`      // built
+	Provenance document.Digest `json:"provenance,omitempty"` // built: the OCI manifest's that says what it was made of; earlier builders say nothing
+	Steps      []Took          `json:"steps,omitempty"`      // in their order; of one that failed, the last is where; a builder of an earlier version says none
+	Log        document.Digest `json:"log"`
+	LogSize    int64           `json:"log_size"`
+	Began      int64           `json:"began"`
+	Ended      int64           `json:"ended"`
 }
 
 // Where is how the bytes of one build travel: it has no part in any identity.

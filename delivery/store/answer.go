@@ -20,6 +20,10 @@ type AnswerRow struct {
 	Envelope []byte // the signed message
 	Verdict  verdict.Verdict
 	At       time.Time
+
+	// Finding is why what the builder signed is not what is recorded; empty where it
+	// is. It stands beside the answer, and is about that builder.
+	Finding string
 }
 
 // Saved is what an answer was to the record.
@@ -157,10 +161,10 @@ func insertAnswer(tx *db.Tx, r RequestRow, row AnswerRow) error {
 			return err
 		}
 	}
-	_, err := tx.Exec(`INSERT INTO answer (request, module, builder, outcome, step, why, build, tests, verdict, log_size, began, ended, at, finding, envelope, steps)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, '', $14, $15)`,
+	_, err := tx.Exec(`INSERT INTO answer (request, module, builder, outcome, step, why, build, tests, verdict, log_size, began, ended, at, finding, envelope, steps, provenance)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
 		r.ID, r.Module, a.Builder, string(a.Outcome), string(a.Step), a.Why, string(a.Build), string(a.Tests), row.Verdict.String(),
-		a.LogSize, a.Began, a.Ended, db.Millis(row.At), string(row.Envelope), steps)
+		a.LogSize, a.Began, a.Ended, db.Millis(row.At), row.Finding, string(row.Envelope), steps, string(a.Provenance))
 	return err
 }
 

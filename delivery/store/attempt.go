@@ -46,6 +46,7 @@ type Attempt struct {
 	Commands    bool            // it has commands to run
 	Environment document.Digest // the image that they run in; empty: the builder's own root file system
 	Network     bool            // of one that was built: they could reach other machines
+	Provenance  document.Digest // of one that was built: what says what of; empty where nothing does
 	Finding     string
 }
 
@@ -89,6 +90,7 @@ func OneAttempt(tx *db.Tx, request string) (Attempt, error) {
 const selectAttempt = `SELECT r.document, r.state, r.builder, r.why, r.made_at, r.leased_at, r.step, r.step_at, r.commands,
 	coalesce(a.builder, ''), coalesce(a.outcome, ''), coalesce(a.step, ''), coalesce(a.why, ''), coalesce(a.build, ''), coalesce(a.steps, ''),
 	coalesce(a.tests, ''), coalesce(a.began, 0), coalesce(a.ended, 0), coalesce(a.at, 0), coalesce(a.log_size, 0), coalesce(a.finding, ''),
+	coalesce(a.provenance, ''),
 	coalesce(b.content, ''), coalesce(b.verdict, ''), coalesce(b.manifest, ''), coalesce(b.bytes, ''), coalesce(b.collected, 0)
 	FROM request r LEFT JOIN answer a ON a.request = r.id LEFT JOIN build b ON b.id = a.build `
 
@@ -104,7 +106,7 @@ func scanAttempt(r db.Row) (a Attempt, err error) {
 	var madeAt, leased, doing, commands int64
 	var is answered
 	err = r.Scan(&doc, &state, &asked, &lost, &madeAt, &leased, &a.Doing, &doing, &commands,
-		&a.Builder, &is.outcome, &is.step, &is.why, &is.build, &is.steps, &is.tests, &is.began, &is.ended, &is.at, &a.LogSize, &a.Finding,
+		&a.Builder, &is.outcome, &is.step, &is.why, &is.build, &is.steps, &is.tests, &is.began, &is.ended, &is.at, &a.LogSize, &a.Finding, (*string)(&a.Provenance),
 		&is.content, &is.verdict, &is.manifest, &is.bytes, &is.collected)
 	if err != nil {
 		return a, err

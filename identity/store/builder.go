@@ -105,6 +105,16 @@ func Builder(tx *db.Tx, nameOrID string) (BuilderRow, error) {
 	return b, err
 }
 
+// AnyBuilder is the builder with this id, also one that was removed: what it has
+// signed outlives it.
+func AnyBuilder(tx *db.Tx, id string) (BuilderRow, error) {
+	b, found, err := db.One(tx, scanBuilder, `SELECT `+builderColumns+` FROM builder WHERE id = $1`, id)
+	if err == nil && !found {
+		err = fault.New(fault.NotFound, "there never was a builder %q", id)
+	}
+	return b, err
+}
+
 // Builders is every builder that was not removed, sorted by name.
 func Builders(tx *db.Tx) ([]BuilderRow, error) {
 	all, err := db.All(tx, scanBuilder, `SELECT `+builderColumns+` FROM builder WHERE removed_at = 0`)

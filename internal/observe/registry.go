@@ -91,6 +91,7 @@ type names struct {
 	ArtifactType  string            `json:"artifactType,omitempty"`
 	Config        descriptor        `json:"config"`
 	Layers        []descriptor      `json:"layers"`
+	Subject       *descriptor       `json:"subject,omitempty"`
 	Annotations   map[string]string `json:"annotations,omitempty"`
 }
 

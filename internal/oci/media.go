@@ -15,7 +15,19 @@ const (
 	MediaFile     = "application/vnd.mesh.file.v1"             // layer: one file
 	MediaConfig   = "application/vnd.oci.image.config.v1+json" // config of a container image
 	MediaLog      = "application/vnd.mesh.log.v1"              // layer: a build's log
+
+	MediaProvenance = "application/vnd.in-toto.provenance+dsse" // layer, and what such a manifest is: a signed statement of a build
+	MediaEmpty      = "application/vnd.oci.empty.v1+json"       // config of what needs none
+	MediaReferrers  = "application/vnd.oci.image.index.v1+json" // a list of manifests
+	SubjectHeader   = "OCI-Subject"                             // of an answer: the registry lists what was pushed among its subject's referrers
+	FiltersHeader   = "OCI-Filters-Applied"                     // of an answer: by what its list was narrowed
 )
+
+// TitleAnnotation is what a layer is called where files have names.
+const TitleAnnotation = "org.opencontainers.image.title"
+
+// Empty is the bytes of MediaEmpty.
+const Empty = "{}"
 
 // Descriptor names one blob.
 type Descriptor struct {
@@ -36,8 +48,20 @@ type Manifest struct {
 	Annotations   map[string]string `json:"annotations,omitempty"`
 }
 
+// About is the manifest of one blob that says something of another manifest: where
+// that is, a registry lists it among its referrers. Its config is the empty one.
+func About(subject, says Descriptor) Manifest {
+	return Manifest{
+		ArtifactType: says.MediaType, Config: Descriptor{MediaType: MediaEmpty, Digest: document.Sum([]byte(Empty)), Size: int64(len(Empty))},
+		Layers: []Descriptor{says}, Subject: &subject,
+	}
+}
+
+// ManifestLimit is how many bytes a manifest may have.
+const ManifestLimit = 4 << 20
+
 // manifestLimits is what is read of a manifest before it has been looked at.
-func manifestLimits() document.Limits { return document.Limits{Bytes: 4 << 20, Depth: 8} }
+func manifestLimits() document.Limits { return document.Limits{Bytes: ManifestLimit, Depth: 8} }
 
 // Encode is the manifest's bytes and their digest: the same for the same
 // manifest, wherever it is made.

@@ -68,6 +68,30 @@ func (s shelf) HasBlob(ctx context.Context, _ string, d document.Digest, size in
 	return ok && int64(len(b)) == size, nil
 }
 
+// PullManifest is the controller's.
+func (s shelf) PullManifest(ctx context.Context, _ string, d document.Digest) (oci.Manifest, error) {
+	if err := s.turn(ctx, "pulls manifest "+d.Short()); err != nil {
+		return oci.Manifest{}, err
+	}
+	m, ok := s.p.w.registry.manifests[d]
+	if !ok {
+		return oci.Manifest{}, fault.New(fault.NotFound, "there is no manifest %s", d)
+	}
+	return m, nil
+}
+
+// PullBytes is the controller's.
+func (s shelf) PullBytes(ctx context.Context, b oci.Blob) ([]byte, error) {
+	if err := s.turn(ctx, "pulls "+b.Digest.Short()); err != nil {
+		return nil, err
+	}
+	data, ok := s.p.w.registry.blobs[b.Digest]
+	if !ok || int64(len(data)) != b.Size {
+		return nil, fault.New(fault.NotFound, "there is no blob %s", b.Digest)
+	}
+	return data, nil
+}
+
 // At is the host's way to it. It is asked before each pass, which begins a
 // moment later: so there is always a look at the disk between two passes.
 func (s shelf) At(string) (host.Blobs, error) {

@@ -20,6 +20,8 @@ type Access struct {
 	User       string
 	Password   string // as it was sent
 	RequestID  string // the build request that it says it holds open, or ""
+
+	Referrers document.Digest // of this manifest, where a list of them is read
 }
 
 // Format writes the access without its password.
@@ -70,8 +72,10 @@ func place(r *http.Request) (Access, error) {
 		return byDigest(r, name(2), at(1), false)
 	case "manifests":
 		return byDigest(r, name(2), at(1), true)
+	case "referrers":
+		return about(r, name(2), at(1))
 	}
-	return Access{}, fault.New(fault.Denied, "the mesh's registry has only blobs and manifests, by digest")
+	return Access{}, fault.New(fault.Denied, "the mesh's registry has only blobs, manifests and referrers, by digest")
 }
 
 func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
@@ -96,6 +100,21 @@ func byDigest(r *http.Request, repo, digest string, writable bool) (Access, erro
 		return Access{Repository: repo, Write: true}, nil
 	}
 	return Access{}, fault.New(fault.Denied, "%s: nothing is deleted or changed here", r.Method)
+}
+
+// about is a question for the referrers of a manifest. Whoever may read the
+// repository may ask; what the registry behind would make of it is nothing.
+func about(r *http.Request, repo, digest string) (Access, error) {
+	if err := checkRepository(repo); err != nil {
+		return Access{}, err
+	}
+	if !document.Digest(digest).Valid() {
+		return Access{}, fault.New(fault.Invalid, "%q is not a digest: want that of the manifest whose referrers are asked for", document.Short(digest))
+	}
+	if !reads(r.Method) {
+		return Access{}, fault.New(fault.Denied, "%s: a list of referrers is only read", r.Method)
+	}
+	return Access{Repository: repo, Referrers: document.Digest(digest)}, nil
 }
 
 func upload(r *http.Request, repo, id string) (Access, error) {

@@ -151,7 +151,7 @@ func (s *sweep) keep(manifests map[string]time.Time, named Named) (needed map[st
 	for hex := range manifests {
 		m, err := s.registry.manifest(hex)
 		if err != nil {
-			unread = unread || named.Manifests[document.Digest("sha256:"+hex)]
+			unread = unread || named.Manifests[digestOf(hex)]
 			continue
 		}
 		read[hex] = m
@@ -181,7 +181,7 @@ func (s *sweep) keep(manifests map[string]time.Time, named Named) (needed map[st
 func (s *sweep) names(hex string, subjects map[string]string, manifests map[string]time.Time, named Named) bool {
 	for of, steps := hex, 0; of != "" && steps < 8; of, steps = subjects[of], steps+1 {
 		came, there := manifests[of]
-		if there && (named.Manifests[document.Digest("sha256:"+of)] || !came.Before(s.Before)) {
+		if there && (named.Manifests[digestOf(of)] || !came.Before(s.Before)) {
 			return true
 		}
 	}

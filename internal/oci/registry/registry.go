@@ -39,6 +39,7 @@ type Registry struct {
 	cancel context.CancelFunc
 	writes sync.RWMutex // held to read by every write and by whoever looks what need not be written, to write by Still
 	fresh  fresh
+	about  subjects
 	short  *atomic.Int64
 }
 
@@ -166,6 +167,10 @@ func (g *Registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, err)
 		return
 	}
+	if access.Referrers != "" {
+		g.listReferrers(w, r, access)
+		return
+	}
 	if !access.Write {
 		if r.Method == http.MethodHead && access.RequestID != "" { // what it is told is there will not be pushed
 			g.writes.RLock()
@@ -184,6 +189,12 @@ func (g *Registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, g.cfg.MaxBlob)
+	if strings.Contains(r.URL.Path, "/manifests/") {
+		if w, err = readSubject(w, r); err != nil {
+			refuse(w, err)
+			return
+		}
+	}
 	g.writes.RLock()
 	defer g.writes.RUnlock()
 	g.fresh.add(r)

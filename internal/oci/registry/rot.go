@@ -44,7 +44,7 @@ func (g *Registry) Weed(ctx context.Context, perSecond int64, found func(documen
 		if err := g.drop(ctx, name); err != nil {
 			return err
 		}
-		found(document.Digest("sha256:" + name))
+		found(digestOf(name))
 		return nil
 	})
 }
