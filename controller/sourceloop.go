@@ -60,16 +60,22 @@ func (c *Controller) sourceStep(ctx context.Context, name string) (loop.Result, 
 	}
 	c.hooks.heeded(name, len(said))
 	c.looked.Store(name, now) // after the record: a fresh look is of what it found
-	next, err = c.judge(ctx, m.Module, next)
+	return c.lookedAt(ctx, m.Module, next)
+}
+
+// lookedAt ends a look whose find is recorded: what came before the commit is
+// asked, what stands in the way is said, and when to come again.
+func (c *Controller) lookedAt(ctx context.Context, m mesh.Module, is source.Source) (loop.Result, error) {
+	next, err := c.judge(ctx, m, is)
 	later, sent := errors.AsType[git.Later](err)
 	if err != nil && !sent {
 		return loop.Result{}, err
 	}
 	if next.State != source.Read {
-		return loop.Result{}, fault.New(kindOf(next.State), "source of %q: %s: %s", name, next.State, next.Why)
+		return loop.Result{}, fault.New(kindOf(next.State), "source of %q: %s: %s", m.Name, next.State, next.Why)
 	}
 	_, behind := next.Behind()
-	if patience := c.hooks.patience(name, behind); patience > 0 && (!sent || patience < later.After) {
+	if patience := c.hooks.patience(m.Name, behind); patience > 0 && (!sent || patience < later.After) {
 		return loop.Result{After: patience}, nil
 	}
 	return loop.Result{After: later.After}, nil

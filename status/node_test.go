@@ -163,7 +163,9 @@ func TestOfNodeWhole(t *testing.T) {
 		t.Error(d)
 	}
 	for count, bad := range map[int64]bool{0: false, 2: false, 3: true} {
-		is := status.OfNode(node(func(f *status.NodeFacts) { f.Deaf = trouble.Trouble{Says: "no answer reaches it", Since: at(2), Count: count} }))
+		is := status.OfNode(node(func(f *status.NodeFacts) {
+			f.Deaf = trouble.Trouble{Says: "no answer reaches it", Since: at(2), Count: count}
+		}))
 		if (is.Deaf != nil) != bad || is.Bad() != bad {
 			t.Errorf("%d answers were lost: %+v, bad %v", count, is.Deaf, is.Bad())
 		}
