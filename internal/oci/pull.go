@@ -3,15 +3,11 @@ package oci
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"mime"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"noxmesh/document"
 	"noxmesh/internal/fault"
@@ -94,12 +90,9 @@ func (c *Client) manifestBytes(ctx context.Context, repo string, digest document
 	return b, nil
 }
 
-// OtherBytes is what every error says that is about bytes which are not those of
-// their digest.
-const OtherBytes = "the registry gave other bytes than"
-
+// otherBytes is that our own registry has other bytes than its name for them says.
 func otherBytes(digest document.Digest, why string, args ...any) error {
-	return fault.New(fault.Invalid, OtherBytes+" %s: %s", digest, fmt.Sprintf(why, args...))
+	return &fault.Error{Kind: fault.Invalid, Err: &Other{digest, fmt.Sprintf(why, args...)}}
 }
 
 // PullBlob writes the blob with this digest and size to w. A transfer that
@@ -112,21 +105,32 @@ func (c *Client) PullBlob(ctx context.Context, b Blob, w io.Writer) error {
 	}
 	ctx, watch := c.watch(ctx, b.Size)
 	defer watch.stop()
-	p := &pull{client: c, blob: b, target: target, sum: sha256.New(), to: w, watch: watch}
-	for {
-		before := p.got
-		err := p.part(ctx)
-		if err == nil {
-			break
+	t := NewTransfer(b.Digest, b.Size, w)
+	err = t.All(ctx, func() error {
+		resp, err := c.do(ctx, ask{method: http.MethodGet, target: target, header: t.Missing()}, http.StatusOK, http.StatusPartialContent)
+		if err != nil {
+			return err
 		}
-		if fault.KindOf(err) != fault.Unavailable || p.got == before || ctx.Err() != nil {
-			return fault.Add(err, "pulling %s of %q, %d of %d bytes", b.Digest, b.Repository, p.got, b.Size)
-		}
-	}
-	if got := document.FromHash(p.sum.Sum(nil)); got != b.Digest {
-		return fault.Add(otherBytes(b.Digest, "what came is %s", got), "pulling from %q", b.Repository)
+		defer resp.Body.Close()
+		return c.taken(ctx, t.Take(resp, watch.reader(resp.Body)))
+	})
+	if err != nil {
+		return fault.Add(c.taken(ctx, err), "pulling %s of %q, %d of %d bytes", b.Digest, b.Repository, t.Got, b.Size)
 	}
 	return nil
+}
+
+// taken is why a part of a transfer failed, with its kind.
+func (c *Client) taken(ctx context.Context, err error) error {
+	_, here := errors.AsType[*Here](err)
+	other, is := errors.AsType[*Other](err)
+	switch {
+	case err == nil, here, fault.KindOf(err) != fault.Unknown:
+		return err
+	case is:
+		return &fault.Error{Kind: fault.Invalid, Err: other}
+	}
+	return c.unreachable(ctx, err)
 }
 
 // Blob names one blob of a repository, with the size that it must have.
@@ -134,107 +138,6 @@ type Blob struct {
 	Repository string
 	Digest     document.Digest
 	Size       int64
-}
-
-// pull is one blob on its way.
-type pull struct {
-	client *Client
-	blob   Blob
-	target string
-	sum    hash.Hash
-	to     io.Writer
-	watch  *watch
-	got    int64
-}
-
-// part asks for what is still missing and reads until it is there or the
-// connection breaks.
-func (p *pull) part(ctx context.Context) error {
-	a := ask{method: http.MethodGet, target: p.target}
-	if p.got > 0 {
-		a.header = map[string]string{"Range": fmt.Sprintf("bytes=%d-", p.got)}
-	}
-	resp, err := p.client.do(ctx, a, http.StatusOK, http.StatusPartialContent)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body := p.watch.reader(resp.Body)
-	if err := p.align(resp, body); err != nil {
-		return err
-	}
-	want := p.blob.Size - p.got
-	if resp.StatusCode == http.StatusPartialContent && resp.ContentLength >= 0 && resp.ContentLength != want {
-		return otherBytes(p.blob.Digest, "it has %d more bytes, not %d", resp.ContentLength, want)
-	}
-	n, err := io.Copy(io.MultiWriter(p.sum, &local{p.to}), io.LimitReader(body, want))
-	p.got += n
-	var mine *localError
-	switch {
-	case errors.As(err, &mine):
-		return fault.Wrap(fault.Unknown, mine.err, "writing what was pulled")
-	case err != nil:
-		return p.client.unreachable(ctx, err)
-	case p.got < p.blob.Size:
-		return otherBytes(p.blob.Digest, "it ends after %d of %d bytes", p.got, p.blob.Size)
-	}
-	if extra, err := io.CopyN(io.Discard, body, 1); extra > 0 || (err != nil && !errors.Is(err, io.EOF)) {
-		if extra > 0 {
-			return otherBytes(p.blob.Digest, "it goes on after %d bytes", p.blob.Size)
-		}
-		return nil // all that was promised is here; its end is not worth asking for
-	}
-	return nil
-}
-
-// align brings the answer to where the pull stands, or refuses one that is of another size.
-func (p *pull) align(resp *http.Response, body io.Reader) error {
-	if resp.StatusCode == http.StatusOK {
-		if resp.ContentLength >= 0 && resp.ContentLength != p.blob.Size {
-			return otherBytes(p.blob.Digest, "it has %d bytes there, not %d", resp.ContentLength, p.blob.Size)
-		}
-		_, err := io.CopyN(io.Discard, body, p.got)
-		if err != nil {
-			return fault.Wrap(fault.Unavailable, err, "registry %q", p.client.base.Host)
-		}
-		return nil
-	}
-	if start, ok := rangeStart(resp); !ok || start != p.got {
-		return otherBytes(p.blob.Digest, "asked from byte %d it answers with %q", p.got, document.Short(resp.Header.Get("Content-Range")))
-	}
-	return nil
-}
-
-// rangeStart is the first byte of a partial answer.
-func rangeStart(resp *http.Response) (int64, bool) {
-	r, ok := strings.CutPrefix(resp.Header.Get("Content-Range"), "bytes ")
-	if !ok {
-		return 0, false
-	}
-	first, _, ok := strings.Cut(r, "-")
-	n, err := strconv.ParseInt(first, 10, 64)
-	return n, ok && err == nil
-}
-
-// local marks errors of where the bytes go, which no registry is to blame for.
-type local struct{ to io.Writer }
-
-// localError is an error of the writer that the caller gave.
-type localError struct{ err error }
-
-// Error is the writer's own words.
-func (e *localError) Error() string { return e.err.Error() }
-
-// Unwrap is the writer's error.
-func (e *localError) Unwrap() error { return e.err }
-
-// Write passes p on.
-func (l *local) Write(p []byte) (int, error) {
-	n, err := l.to.Write(p)
-	if err != nil {
-		return n, &localError{err}
-	}
-	return n, nil
 }
 
 // ReadRange is n bytes of a blob from off on. They are not checked: whoever reads

@@ -9,7 +9,9 @@ import (
 )
 
 // watch ends a transfer that is slower than the minimum rate for as long as the
-// client is patient, or that takes longer in all than the minimum rate allows.
+// client is patient, or that takes longer in all than the minimum rate allows: of
+// the mesh's own registry it is known what it can do. Somebody else's
+// (internal/oci/remote) has no least rate, and is given up when it stands still.
 type watch struct {
 	moved  atomic.Int64
 	cancel context.CancelCauseFunc
