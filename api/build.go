@@ -59,6 +59,7 @@ type BuildOut struct {
 	Collected   time.Time     `json:"collected,omitzero"`    // when the build's bytes were taken away from the registry, since nothing named it
 	Provenance  string        `json:"provenance,omitempty"`  // of one that was built: the digest of the manifest that says what of; none where its builder is of an earlier version
 	Finding     string        `json:"finding,omitempty"`
+	Check       string        `json:"check,omitempty"` // the request that it makes again, to compare: it is no build itself
 }
 
 // Doing is where a build is that is being made.
@@ -90,19 +91,55 @@ type BuildIn struct {
 // BuildShowOut is everything that the record says of one build.
 type BuildShowOut struct {
 	BuildOut
-	Repository string     `json:"repository"`
-	Ref        string     `json:"ref,omitempty"`
-	Folder     string     `json:"folder,omitempty"`
-	Tree       string     `json:"tree"`
-	Attempt    int64      `json:"attempt"`
-	Limit      int64      `json:"limit"`           // seconds that it may take
-	Image      string     `json:"image,omitempty"` // the name of the image that commands run in
-	Closure    []InputOut `json:"closure"`
-	Tests      string     `json:"tests,omitempty"`
-	Lost       int64      `json:"lost,omitempty"`       // leases that ran out
-	Last       string     `json:"last,omitempty"`       // the log's last lines
-	LogRemoved time.Time  `json:"log_removed,omitzero"` // when retention has removed the log
-	LogHeld    int64      `json:"log_held"`             // bytes of the log that the record has
+	Repository   string       `json:"repository"`
+	Ref          string       `json:"ref,omitempty"`
+	Folder       string       `json:"folder,omitempty"`
+	Tree         string       `json:"tree"`
+	Attempt      int64        `json:"attempt"`
+	Limit        int64        `json:"limit"`           // seconds that it may take
+	Image        string       `json:"image,omitempty"` // the name of the image that commands run in
+	Closure      []InputOut   `json:"closure"`
+	Tests        string       `json:"tests,omitempty"`
+	Reproducible string       `json:"reproducible,omitempty"` // yes, no, never checked; of a build
+	Checks       []CheckedOut `json:"checks,omitempty"`       // newest first
+	Lost         int64        `json:"lost,omitempty"`         // leases that ran out
+	Last         string       `json:"last,omitempty"`         // the log's last lines
+	LogRemoved   time.Time    `json:"log_removed,omitzero"`   // when retention has removed the log
+	LogHeld      int64        `json:"log_held"`               // bytes of the log that the record has
+}
+
+// CheckOut is a check that was asked for.
+type CheckOut struct {
+	Request string `json:"request"` // of the check
+	Of      string `json:"of"`      // the request that is made again
+	Module  string `json:"module"`
+	Builder string `json:"builder"`           // that made what is checked
+	Already bool   `json:"already,omitempty"` // it had been asked for, and has not ended
+}
+
+// CheckedOut is one check, and what came of it.
+type CheckedOut struct {
+	BuildOut
+	Made        string       `json:"made,omitempty"` // the build that came of it, where one did
+	Same        bool         `json:"same,omitempty"` // it has made the same
+	Differences []Difference `json:"differences,omitempty"`
+}
+
+// Difference is one thing that a check did not make alike.
+type Difference struct {
+	Artifact string           `json:"artifact,omitempty"`
+	Type     string           `json:"type"`            // of the artifact, or manifest where all artifacts are alike
+	Was      string           `json:"was,omitempty"`   // its digest; empty where there was none
+	Is       string           `json:"is,omitempty"`    // what the check made; empty where it made none
+	Files    []FileDifference `json:"files,omitempty"` // of an archive: the first of those that are not alike
+	More     int              `json:"more,omitempty"`  // how many more there are
+	Why      string           `json:"why,omitempty"`   // of an archive: why its files are not compared
+}
+
+// FileDifference is one path of an archive that is not alike.
+type FileDifference struct {
+	Path string `json:"path"`
+	What string `json:"what"`
 }
 
 // InputOut is one artifact of another module that a build was made against.

@@ -33,7 +33,7 @@ func Table() []Row {
 		Version().Row, Status().Row, Plans().Row, Push().Row,
 		ModuleAdd().Row, Modules().Row, ModuleShow().Row, ModuleRemove().Row, ModuleLook().Row, ModuleHook().Row, ModulePolicy().Row, Declare().Row,
 		NodeAdd().Row, Nodes().Row, NodeShow().Row, NodeRemove().Row, Assign().Row, Unassign().Row,
-		Builds().Row, BuildShow().Row, Log().Row, Provenance().Row, BuildCancel().Row, Collect().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
+		Builds().Row, BuildShow().Row, BuildCheck().Row, Log().Row, Provenance().Row, BuildCancel().Row, Collect().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
 		BuilderAdd().Row, Builders().Row, BuilderRemove().Row,
 		LoginAdd().Row, Join().Row, Hook().Row,
 	}
@@ -139,6 +139,12 @@ func Builds() Call[BuildsIn, BuildsOut] {
 // BuildShow shows one build.
 func BuildShow() Call[BuildIn, BuildShowOut] {
 	return call[BuildIn, BuildShowOut]("build", http.MethodGet, "/v1/builds/{build}", identity.Viewer, "One build: what was asked for, what became of it, and the end of its log.")
+}
+
+// BuildCheck makes a build once more, to be compared.
+func BuildCheck() Call[BuildIn, CheckOut] {
+	return call[BuildIn, CheckOut]("build-check", http.MethodPost, "/v1/builds/{build}/check", identity.Operator,
+		"Make a build once more, by another builder where there is one, and compare what comes of it.")
 }
 
 // Log asks for a build's log from an offset.

@@ -69,6 +69,7 @@ func answerAll(s *Server, reached *atomic.Int64) {
 	handleZero(s, Unassign(), reached)
 	handleZero(s, Builds(), reached)
 	handleZero(s, BuildShow(), reached)
+	handleZero(s, BuildCheck(), reached)
 	handleZero(s, Log(), reached)
 	handleZero(s, BuildCancel(), reached)
 	handleZero(s, Provenance(), reached)

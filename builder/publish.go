@@ -26,6 +26,9 @@ func (o *order) publish(ctx context.Context, result *made) error {
 	if err != nil {
 		return err
 	}
+	if o.request.Check != "" {
+		return o.compared(ctx, result, body)
+	}
 	config := oci.Descriptor{MediaType: oci.MediaBuilt, Digest: document.Sum(body), Size: int64(len(body))}
 	m := oci.Manifest{ArtifactType: oci.MediaBuilt, Config: config}
 	if planted.Is("manifest published before its blobs") {

@@ -95,7 +95,7 @@ func (b *builder) turn(ctx context.Context) (made bool, err error) {
 	unwell := strings.Join(wrong, "; ")
 	grant, err := b.caller.work(ctx, link.Work{
 		Format: link.Format, Mesh: b.caller.me.Mesh, Builder: b.caller.me.Builder, Counter: counter,
-		Version: b.config.Version, Platform: Platform, Sandbox: b.why, Lacks: b.lacks, Unwell: bounded(unwell), Speaks: []int{build.Format},
+		Version: b.config.Version, Platform: Platform, Sandbox: b.why, Lacks: b.lacks, Unwell: bounded(unwell), Checks: true, Speaks: []int{build.Format},
 	})
 	if err == nil && unwell != "" && (grant == nil || b.unkept != nil) {
 		return false, fault.New(fault.Unavailable, "%s", unwell) // it was said, and none was asked for
@@ -180,10 +180,14 @@ func (b *builder) make(ctx context.Context, g grant, log *logbook, began time.Ti
 		return nil, environment("%s", said(err))
 	}
 	defer registry.Close()
+	libraries, err := b.librariesFor(g.request, bench)
+	if err != nil {
+		return nil, environment("%s", said(err))
+	}
 	o := &order{
-		request: g.request, git: b.git, images: b.images, shelf: b.shelf, registry: registry, bench: bench,
+		request: g.request, git: b.git, images: b.images, shelf: libraries, registry: registry, bench: bench,
 		sandbox: b.sandbox, noSandbox: b.why, lacks: b.lacks, limits: b.config.Limits, most: b.config.Most, random: b.random, log: log,
-		gateway: b.openGateway(g.request.Registry, log), supply: b.supply, outside: b.outside(g.request.Registry),
+		gateway: b.openGateway(g.request.Registry, log), supply: b.supply, outside: b.outside(g.request.Registry), fresh: g.request.Check != "",
 		signs: signer{b.caller.me.Builder, b.caller.me.key}, given: began,
 	}
 	building, end := context.WithCancelCause(ctx)

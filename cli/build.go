@@ -7,7 +7,7 @@ import (
 )
 
 func (s *shell) build() *cobra.Command {
-	return group("build", "One build: what was made, is being made, or waits to be", s.buildShow(), s.buildCancel())
+	return group("build", "One build: what was made, is being made, or waits to be", s.buildShow(), s.buildCheck(), s.buildCancel())
 }
 
 func (s *shell) buildCancel() *cobra.Command {

@@ -159,6 +159,9 @@ func sizeOf(b api.BuildOut) string {
 // buildWords is what there is to say of a build.
 func buildWords(b api.BuildOut, now time.Time) string {
 	words := b.Why
+	if b.Check != "" {
+		words = joinedWords(words, "a check of "+short(b.Check))
+	}
 	if d := b.Doing; d != nil {
 		words = joinedWords(words, doingWords(d.Step, now.Sub(d.Since), b.Usual))
 	}

@@ -47,8 +47,11 @@ func (s *shell) showBuild(b api.BuildShowOut, now time.Time) {
 		{"source", sourceOf(b)}, {"commit", b.Commit}, {"tree", b.Tree}, {"platform", b.Platform},
 		{"attempt", numbered(b.Attempt, b.Lost)}, {"built in", builtInWhole(b)}, {"network", networkOf(b.BuildOut)},
 		{"builder", named(b.BuilderName, b.Builder)}, {"asked", moment(b.Asked, now)}, {"began", moment(b.Began, now)}, {"ended", moment(b.Ended, now)},
-		{"took", took(b.BuildOut)}, {"usually", usually(b.Usual)},
+		{"took", took(b.BuildOut)}, {"usually", usually(b.Usual)}, {"checks", b.Check}, {"reproducible", b.Reproducible},
 	})
+	for _, is := range b.Checks {
+		s.showChecked(is, now)
+	}
 	s.showSteps(b)
 	if len(b.Artifacts) > 0 {
 		t := newTable("ARTIFACT", "TYPE", "SIZE", "DIGEST")
@@ -91,7 +94,7 @@ func (s *shell) stateOf(b api.BuildOut) string {
 func (s *shell) facts(all [][2]string) {
 	for _, f := range all {
 		if f[1] != "" {
-			s.words(fmt.Sprintf("  %-10s ", f[0]), f[1])
+			s.words(fmt.Sprintf("  %-12s ", f[0]), f[1])
 		}
 	}
 }

@@ -357,6 +357,14 @@ func wholeBuild() api.BuildShowOut {
 		},
 		Repository: "https://git.example.org/web/site.git", Ref: "refs/heads/live", Folder: "site", Tree: strings.Repeat("7", 40), Attempt: 1,
 		Image: "docker.io/library/golang", Tests: "failed", Closure: []api.InputOut{{Module: "lib", Artifact: "go", Digest: digest("1")}},
+		Reproducible: "no", Checks: []api.CheckedOut{
+			{BuildOut: api.BuildOut{Request: "9b1e09c2aa315b1e09c2aa31", State: "built", BuilderName: "other", Ended: ago(time.Hour)}, Made: digest("9"), Differences: []api.Difference{
+				{Artifact: "www", Type: "archive", Was: digest("a"), Is: digest("2"), Files: []api.FileDifference{{Path: "a/\x1bb", What: "other bytes"}}, More: 12},
+				{Artifact: "more", Type: "archive", Is: digest("3"), Why: "there is no blob"},
+			}},
+			{BuildOut: api.BuildOut{Request: "8b1e09c2aa315b1e09c2aa31", State: "failed", Step: "clone", Why: "it is gone\nfor good", BuilderName: "other"}},
+			{BuildOut: api.BuildOut{Request: "7b1e09c2aa315b1e09c2aa31", State: "built", BuilderName: "forge", Ended: ago(time.Minute)}, Made: digest("b"), Same: true},
+		},
 		Last: "== test\n$ make check\n\x1b[31mFAIL\n== publish took 12ms", LogHeld: 4321,
 	}
 }

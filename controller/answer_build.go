@@ -46,6 +46,11 @@ func (c *Controller) answerBuild(ctx context.Context, _ api.Who, in api.BuildIn)
 		out.Lost = r.Lost
 		out.Tests, out.Last, out.LogHeld = string(a.Tests), lastOf(l.Text), int64(len(l.Text))
 		out.LogRemoved = l.Removed
+		if out.Check == "" && out.Build != "" {
+			if out.Checks, out.Reproducible, err = checksOf(tx, id, names); err != nil {
+				return err
+			}
+		}
 		out.Usual, err = usualOf(tx, a.Module, a.Platform)
 		return err
 	})

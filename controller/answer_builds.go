@@ -102,7 +102,7 @@ func buildOut(a deliverystore.Attempt, names map[string]string) api.BuildOut {
 	out := api.BuildOut{
 		Request: a.Request, Module: a.Module, Commit: a.Commit, Platform: a.Platform, State: a.State, Step: string(a.Step), Why: delivery.Named(f, a.Why),
 		Build: string(a.Build), Content: string(a.Content), Builder: a.Builder, Asked: a.Asked, Began: a.Began, Ended: a.Ended,
-		BuilderName: names[a.Builder], LogSize: a.LogSize, Finding: delivery.Named(f, a.Finding), Environment: string(a.Environment), Own: a.Commands && a.Environment == "", Network: a.Network, Collected: a.Collected, Provenance: string(a.Provenance),
+		Check: a.Check, BuilderName: names[a.Builder], LogSize: a.LogSize, Finding: delivery.Named(f, a.Finding), Environment: string(a.Environment), Own: a.Commands && a.Environment == "", Network: a.Network, Collected: a.Collected, Provenance: string(a.Provenance),
 	}
 	if a.Build != "" {
 		out.Verdict = a.Verdict.String()

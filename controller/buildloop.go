@@ -42,6 +42,9 @@ func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, e
 	if err := c.compareRegistry(ctx, &f); err != nil {
 		return loop.Result{}, err
 	}
+	if err := c.compareFiles(ctx, name); err != nil {
+		return loop.Result{}, err
+	}
 	now := clock.Now()
 	d := delivery.Compare(f, now)
 	if err := c.withdraw(ctx, name, d.Withdraw, now); err != nil {

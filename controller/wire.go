@@ -48,6 +48,7 @@ func (c *Controller) handlers() *api.Server {
 	api.Handle(s, api.Unassign(), c.answerUnassign)
 	api.Handle(s, api.Builds(), c.answerBuilds)
 	api.Handle(s, api.BuildShow(), c.answerBuild)
+	api.Handle(s, api.BuildCheck(), c.answerCheck)
 	api.Handle(s, api.Log(), c.answerLog)
 	api.Handle(s, api.Provenance(), c.answerProvenance)
 	api.Handle(s, api.BuildCancel(), c.answerCancel)

@@ -112,7 +112,13 @@ func (c *Controller) lease(ctx context.Context, w link.Work) (r *deliverystore.R
 		return c.leaseLate(ctx, w)
 	}
 	err = c.leased(ctx, func(tx *db.Tx, now time.Time) error {
-		r, err = deliverystore.Lease(tx, deliverystore.Leasing{Builder: w.Builder, Platform: w.Platform, Sandbox: w.Sandbox == "", Now: now, Lease: c.cfg.Lease})
+		only, err := alone(tx, w, now)
+		if err != nil {
+			return err
+		}
+		r, err = deliverystore.Lease(tx, deliverystore.Leasing{
+			Builder: w.Builder, Platform: w.Platform, Sandbox: w.Sandbox == "", Checks: w.Checks, Alone: only, Now: now, Lease: c.cfg.Lease,
+		})
 		return err
 	})
 	return r, err

@@ -95,6 +95,7 @@ type Work struct {
 	Sandbox  string `json:"sandbox,omitempty"` // why there is none; empty where there is one
 	Unwell   string `json:"unwell,omitempty"`  // why it takes none now: it could not keep what it would build, for want of room mostly
 	Lacks    string `json:"lacks,omitempty"`   // which limits of a build its machine does not hold, and why; empty where it holds all
+	Checks   bool   `json:"checks,omitempty"`  // it makes what was made before once more, to be compared, and publishes nothing of it
 	Speaks   []int  `json:"speaks"`            // the build request formats that it understands
 }
 

@@ -27,7 +27,8 @@ type Request struct {
 	Laid        []Laid           `json:"laid,omitempty"` // the closure, with how to get each; it has no part in Identity
 	Environment *Environment     `json:"environment,omitempty"`
 	Attempt     int64            `json:"attempt"`
-	Limit       int64            `json:"limit"` // seconds from the lease to the end, at most
+	Check       string           `json:"check,omitempty"` // the request that is made again, to compare what comes of it; empty: it is made to be delivered
+	Limit       int64            `json:"limit"`           // seconds from the lease to the end, at most
 	Registry    string           `json:"registry"`
 	Target      string           `json:"target"` // the registry's repository that the builder may write
 }
@@ -61,7 +62,8 @@ func LaidImage(module string, i manifest.Image) Laid {
 // IsImage reports whether it is an image.
 func (l Laid) IsImage() bool { return l.Language == InImages }
 
-// Identity is what ID must be, a hash of what is asked: module, commit, tree, closure, environment, platform and attempt.
+// Identity is what ID must be, a hash of what is asked: module, commit, tree, closure, environment,
+// platform, attempt, and what it checks.
 func (r Request) Identity() (string, error) {
 	d, err := document.CanonicalDigest(struct {
 		Module   string           `json:"module"`
@@ -71,7 +73,8 @@ func (r Request) Identity() (string, error) {
 		Closure  []manifest.Input `json:"closure"`
 		In       document.Digest  `json:"environment,omitempty"`
 		Attempt  int64            `json:"attempt"`
-	}{r.Module, r.Commit, r.Tree, r.Platform, r.Closure, r.In(), r.Attempt})
+		Check    string           `json:"check,omitempty"`
+	}{r.Module, r.Commit, r.Tree, r.Platform, r.Closure, r.In(), r.Attempt, r.Check})
 	if err != nil {
 		return "", err
 	}

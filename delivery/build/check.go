@@ -67,6 +67,9 @@ func checkRequest(v Request, r *document.Reading) {
 	manifest.CheckClosure(v.Closure, "closure", r)
 	c.laid(v)
 	c.environment(v.Environment)
+	if v.Check != "" {
+		c.match("check", v.Check, requestID, "want 32 lower-case hexadecimal digits")
+	}
 	c.between("attempt", v.Attempt, 1, attemptLimit)
 	c.between("limit", v.Limit, 1, secondsLimit)
 	u, err := url.Parse(v.Registry)

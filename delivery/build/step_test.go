@@ -108,3 +108,47 @@ func countFiles(m manifest.Built) (n int) {
 	}
 	return n
 }
+
+// Two builds are alike where each artifact of the one is one of the other; of
+// what is not alike, each digest stands in one difference, on its own side.
+func TestDifferencesProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(name string) []build.Artifact {
+			return rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) build.Artifact {
+				return build.Artifact{
+					Name: rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "name"), Type: rapid.SampledFrom([]string{"archive", "file"}).Draw(t, "type"),
+					Digest: digest(rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "digest")),
+				}
+			}), 0, 8, rapid.ID[build.Artifact]).Draw(t, name)
+		}
+		was, is := draw("was"), draw("is")
+		only := func(all, others []build.Artifact) map[build.Artifact]bool {
+			out := map[build.Artifact]bool{}
+			for _, a := range all {
+				if !slices.Contains(others, a) {
+					out[a] = true
+				}
+			}
+			return out
+		}
+		lost, found := map[build.Artifact]bool{}, map[build.Artifact]bool{}
+		for _, d := range build.Differences(was, is) {
+			if d.Was == d.Is {
+				t.Fatalf("%+v is alike", d)
+			}
+			if d.Was != "" {
+				lost[build.Artifact{Name: d.Artifact, Type: d.Type, Digest: d.Was}] = true
+			}
+			if d.Is != "" {
+				found[build.Artifact{Name: d.Artifact, Type: d.Type, Digest: d.Is}] = true
+			}
+		}
+		if diff := gocmp.Diff(only(was, is), lost); diff != "" {
+			t.Fatalf("of the first: %s", diff)
+		}
+		if diff := gocmp.Diff(only(is, was), found); diff != "" {
+			t.Fatalf("of the second: %s", diff)
+		}
+	})
+}

@@ -64,6 +64,9 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	if err != nil {
 		return "", err
 	}
+	if found && r.Check != "" {
+		return SavedAgain, nil // the first is what was compared
+	}
 	if found {
 		tx.Changed("request", r.ID)
 		return saveLater(tx, first, row)
@@ -76,7 +79,11 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 		return "", err
 	}
 	if a.Outcome == build.OutcomeBuilt {
-		if err := saveBuild(tx, row); err != nil {
+		save := saveBuild
+		if r.Check != "" {
+			save = func(tx *db.Tx, row AnswerRow) error { return saveCheck(tx, r, row) }
+		}
+		if err := save(tx, row); err != nil {
 			return "", err
 		}
 	}
@@ -154,6 +161,9 @@ func saveLater(tx *db.Tx, first firstAnswer, row AnswerRow) (Saved, error) {
 
 func insertAnswer(tx *db.Tx, r RequestRow, row AnswerRow) error {
 	a := row.Answer
+	if r.Check != "" { // what it made is no build, and has no verdict
+		a.Build, row.Verdict = "", verdict.Outstanding
+	}
 	steps := "" // not said
 	if len(a.Steps) > 0 {
 		var err error

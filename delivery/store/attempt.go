@@ -48,6 +48,7 @@ type Attempt struct {
 	Network     bool            // of one that was built: they could reach other machines
 	Provenance  document.Digest // of one that was built: what says what of; empty where nothing does
 	Finding     string
+	Check       string // the request that it checks; empty: it is none
 }
 
 // every is a limit that limits nothing.
@@ -116,6 +117,7 @@ func scanAttempt(r db.Row) (a Attempt, err error) {
 		return a, err
 	}
 	a.Request, a.Module, a.Commit, a.Tree, a.Platform, a.Number = q.ID, q.Module, q.Commit, q.Tree, q.Platform, q.Attempt
+	a.Check = q.Check
 	a.Commands, a.Environment, a.Asked, a.State, a.Why = commands == 1, q.In(), db.Time(madeAt), state, lost
 	if State(state) == Leased {
 		a.DoingSince = db.Time(doing)
@@ -160,7 +162,7 @@ func PastOf(tx *db.Tx, module, platform string, last int) ([]delivery.Past, erro
 		p.Steps, err = db.FromJSON[[]build.Took]("how long the steps of a build took", steps)
 		return p, err
 	}, `SELECT a.began, a.ended, a.steps FROM answer a JOIN request r ON r.id = a.request
-		WHERE a.module = $1 AND r.platform = $2 AND a.outcome = 'built' AND a.tests <> 'failed' ORDER BY a.at DESC, a.request LIMIT $3`,
+		WHERE a.module = $1 AND r.platform = $2 AND a.outcome = 'built' AND a.tests <> 'failed' AND r.check_of = '' ORDER BY a.at DESC, a.request LIMIT $3`,
 		module, platform, int64(last))
 }
 
@@ -175,7 +177,8 @@ func FindRequest(tx *db.Tx, word string) (string, error) {
 	}
 	found, err := db.All(tx, scanMatch,
 		`SELECT r.id, r.module, r.commit_hash FROM request r LEFT JOIN answer a ON a.request = r.id
-		WHERE substr(r.id, 1, $1) = $2 OR substr(r.commit_hash, 1, $1) = $2 OR substr(coalesce(a.build, ''), 8, $1) = $2
+		WHERE substr(r.id, 1, $1) = $2
+			OR (r.check_of = '' AND (substr(r.commit_hash, 1, $1) = $2 OR substr(coalesce(a.build, ''), 8, $1) = $2))
 		ORDER BY r.made_at DESC, r.id`, int64(len(w)), w)
 	if err != nil {
 		return "", err

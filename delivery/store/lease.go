@@ -10,11 +10,17 @@ import (
 // lostAt is how many lost leases withdraw a request: it may be what ends its builders.
 const lostAt = 3
 
+// checkPatience is how long a check waits for another builder than the one that
+// made what is checked.
+const checkPatience = time.Minute
+
 // Leasing is a builder that asks for work.
 type Leasing struct {
 	Builder  string
 	Platform string
 	Sandbox  bool // it can run commands
+	Checks   bool // it can make a check
+	Alone    bool // there is no other builder that could make a check of what it made
 	Now      time.Time
 	Lease    time.Duration
 }
@@ -27,7 +33,7 @@ func Waiting(tx *db.Tx, platform string) (bool, error) {
 }
 
 // Lease records a request as the builder's and returns it, or nil where there
-// is none for it. The module that was served longest ago comes first, and of it
+// is none for it. A check comes after everything that is to be delivered. The module that was served longest ago comes first, and of it
 // the oldest request, both by the order of the record: no clock starves anybody. A request that the builder was given and has not begun is
 // the same request again, since the message that gave it may be lost; one that
 // it had begun is a lost lease, since it asks for work only when it has none.
@@ -37,7 +43,9 @@ func Lease(tx *db.Tx, l Leasing) (*RequestRow, error) {
 		return again, err
 	}
 	rows, err := requests(tx, `WHERE state = 'open' AND platform = $1 AND commands <= $2
-		ORDER BY (SELECT max(given_in) FROM request s WHERE s.module = r.module), asked_in, made_at, id LIMIT 1`, l.Platform, db.Flag(l.Sandbox))
+		AND (check_of = '' OR ($3 = 1 AND (avoid <> $4 OR $5 = 1 OR made_at <= $6)))
+		ORDER BY CASE WHEN check_of = '' THEN 0 ELSE 1 END, (SELECT max(given_in) FROM request s WHERE s.module = r.module), asked_in, made_at, id LIMIT 1`,
+		l.Platform, db.Flag(l.Sandbox), db.Flag(l.Checks), l.Builder, db.Flag(l.Alone), db.Millis(l.Now.Add(-checkPatience)))
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

@@ -39,17 +39,18 @@ type RequestRow struct {
 	Lost       int64     // how many leases ran out
 	Why        string    // withdrawn: why; open again: what became of the last lease
 	Given      []string  // every builder that it was ever given to
+	Avoid      string    // of a check: who made what it checks, and takes it only where nobody else does
 }
 
 // GivenTo reports whether this builder was ever given the request, and so may answer it.
 func (r RequestRow) GivenTo(builder string) bool { return slices.Contains(r.Given, builder) }
 
-const requestColumns = `id, document, envelope, commands, made_at, state, since, builder, leased_at, heard_at, lease_until, deadline, lost, why`
+const requestColumns = `id, document, envelope, commands, made_at, state, since, builder, leased_at, heard_at, lease_until, deadline, lost, why, avoid`
 
 func scanRequest(r db.Row) (q RequestRow, err error) {
 	var id, document, envelope, state string
 	var commands, made, since, leased, heard, until, deadline int64
-	err = r.Scan(&id, &document, &envelope, &commands, &made, &state, &since, &q.Builder, &leased, &heard, &until, &deadline, &q.Lost, &q.Why)
+	err = r.Scan(&id, &document, &envelope, &commands, &made, &state, &since, &q.Builder, &leased, &heard, &until, &deadline, &q.Lost, &q.Why, &q.Avoid)
 	if err != nil {
 		return q, err
 	}
@@ -101,12 +102,12 @@ func AddRequest(tx *db.Tx, r RequestRow) error {
 		return err
 	}
 	_, err = tx.Exec(`INSERT INTO request (id, module, commit_hash, platform, commands, document, envelope, made_at, state, since,
-		builder, leased_at, heard_at, lease_until, deadline, lost, why, asked_in)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, '', 0, 0, 0, 0, 0, '', `+revision+`) ON CONFLICT (id) DO UPDATE
+		builder, leased_at, heard_at, lease_until, deadline, lost, why, asked_in, check_of, avoid)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'open', $9, '', 0, 0, 0, 0, 0, '', `+revision+`, $11, $12) ON CONFLICT (id) DO UPDATE
 		SET commands = excluded.commands, document = excluded.document, envelope = excluded.envelope, made_at = excluded.made_at,
 		state = 'open', since = excluded.since, why = '', asked_in = excluded.asked_in
 		WHERE request.state = 'withdrawn' AND request.why LIKE $10`,
-		r.ID, r.Module, r.Commit, r.Platform, db.Flag(r.Commands), document, envelope, db.Millis(r.MadeAt), db.Millis(r.MadeAt), delivery.MovedOn+"%")
+		r.ID, r.Module, r.Commit, r.Platform, db.Flag(r.Commands), document, envelope, db.Millis(r.MadeAt), db.Millis(r.MadeAt), delivery.MovedOn+"%", r.Check, r.Avoid)
 	tx.Changed("request", r.ID)
 	return err
 }
@@ -176,7 +177,8 @@ func WithdrawMoved(tx *db.Tx, module string, w delivery.Withdrawal, now time.Tim
 		module, delivery.MovedOn+"%", keptMoved)
 }
 
-// AskedRow is one request as the comparison sees it, and of which module it is.
+// AskedRow is one request as the comparison sees it, and of which module it is. A
+// check is none: nothing is decided by it.
 type AskedRow struct {
 	Module string
 	delivery.Asked
@@ -184,11 +186,11 @@ type AskedRow struct {
 
 const selectAsked = `SELECT r.module, r.id, r.document, r.state, r.builder, r.since, r.why,
 	r.step, r.step_at, coalesce(a.outcome, ''), coalesce(a.step, ''), coalesce(a.why, '')
-	FROM request r LEFT JOIN answer a ON a.request = r.id `
+	FROM request r LEFT JOIN answer a ON a.request = r.id WHERE r.check_of = '' `
 
 // Asked is a module's requests as the comparison sees them.
 func Asked(tx *db.Tx, module string) ([]delivery.Asked, error) {
-	rows, err := db.All(tx, scanAsked, selectAsked+`WHERE r.module = $1 ORDER BY r.made_at, r.id`, module)
+	rows, err := db.All(tx, scanAsked, selectAsked+`AND r.module = $1 ORDER BY r.made_at, r.id`, module)
 	var out []delivery.Asked
 	for _, r := range rows {
 		out = append(out, r.Asked)
@@ -201,7 +203,7 @@ func AllAsked(tx *db.Tx) ([]AskedRow, error) { return db.All(tx, scanAsked, sele
 
 // AskedOne is the request with this id, and false where there is none.
 func AskedOne(tx *db.Tx, id string) (AskedRow, bool, error) {
-	return db.One(tx, scanAsked, selectAsked+`WHERE r.id = $1`, id)
+	return db.One(tx, scanAsked, selectAsked+`AND r.id = $1`, id)
 }
 
 func scanAsked(r db.Row) (a AskedRow, err error) {
