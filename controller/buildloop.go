@@ -88,9 +88,11 @@ func troubleOf(f delivery.Facts, d delivery.Difference) error {
 // compared with the world too. One that is gone is recorded as such, and is no
 // longer current in f; and so is one that is there again.
 func (c *Controller) compareRegistry(ctx context.Context, f *delivery.Facts) error {
-	last, _ := c.turns.Load(f.Module)
-	turn, _ := last.(int)
-	c.turns.Store(f.Module, (turn+1)&math.MaxInt32)
+	turn := 1
+	if last, known := c.turns.Load(f.Module); known {
+		turn, _ = last.(int)
+	}
+	c.turns.Store(f.Module, max(1, (turn+1)&math.MaxInt32))
 	for _, b := range delivery.ToLookFor(*f, turn) {
 		if err := c.compareBuild(ctx, f, b); err != nil {
 			return err

@@ -54,7 +54,7 @@ type Controller struct {
 	weeded     time.Time     // the last look at the registry's bytes; of the loop "registry" alone
 	collecting chan struct{} // holds the token of whoever collects from the registry
 	looked     sync.Map      // module: time of the last look
-	turns      sync.Map      // module: how often its builds were looked for in the registry
+	turns      sync.Map      // module: the turn in which its builds are looked for in the registry next
 	hooks      *hooks
 	unwell     unwell
 	shelf      unwell   // of the registry

@@ -41,6 +41,10 @@ func (c *Controller) weedStep(ctx context.Context, _ string) (loop.Result, error
 		c.log.Error("a blob of the registry had other bytes than its digest says; it is taken away, and built again where it is current", "blob", string(d))
 	})
 	if found {
+		c.turns.Range(func(module, _ any) bool {
+			c.turns.Store(module, 0) // it may be of what somebody may go back to, too
+			return true
+		})
 		c.builds.NudgeAll()
 	}
 	if ctx.Err() == nil {

@@ -36,6 +36,9 @@ type Again struct {
 // longer has: those that are declared first, and of these as of the others the
 // newest first. One of which another build holds every byte is not lost.
 func LostOf(f Facts, now time.Time) []Lost {
+	if !slices.ContainsFunc(f.Builds, func(b artifact.Build) bool { return b.Gone }) {
+		return nil
+	}
 	on := declaredOn(f)
 	written := map[document.Digest]bool{}
 	for _, w := range f.Writes {
@@ -174,9 +177,15 @@ func LaidAgain(closure []manifest.Input, made func(module string) []artifact.Bui
 	return laid, ""
 }
 
+// laterTurns is how many turns go by from one look for a build that somebody may go
+// back to until the next one is looked for: there may be a hundred of them, and
+// nobody is waiting for any.
+const laterTurns = 16
+
 // ToLookFor is the builds to look for in the registry in this turn: the current
-// one, each that is declared, and one of those that somebody may go back to. One
-// that was gone is among them: it may have come back.
+// one, each that is declared, and now and then one of those that somebody may go
+// back to; in turn 0, which is for when something was found to be lost, all of
+// those. One that was gone is among them: it may have come back.
 func ToLookFor(f Facts, turn int) []artifact.Build {
 	current, on := CurrentBuild(f), declaredOn(f)
 	written := map[document.Digest]bool{}
@@ -195,8 +204,11 @@ func ToLookFor(f Facts, turn int) []artifact.Build {
 	older := func(a, b artifact.Build) int { return cmp.Or(artifact.Older(a, b), cmp.Compare(a.ID, b.ID)) }
 	slices.SortFunc(now, older)
 	slices.SortFunc(later, older)
-	if len(later) > 0 {
-		now = append(now, later[turn%len(later)])
+	switch {
+	case turn == 0:
+		now = append(now, later...)
+	case len(later) > 0 && turn%laterTurns == 0:
+		now = append(now, later[turn/laterTurns%len(later)])
 	}
 	return now
 }

@@ -209,9 +209,9 @@ func TestToLookFor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := drawFacts(t)
 		seen := map[document.Digest]int{}
-		const turns = 12
+		const turns = 4 * 16 // there are no more builds than that to go back to
 		for turn := range turns {
-			for _, b := range delivery.ToLookFor(f, turn) {
+			for _, b := range delivery.ToLookFor(f, turn+1) {
 				seen[b.ID]++
 			}
 		}
@@ -219,7 +219,11 @@ func TestToLookFor(t *testing.T) {
 			current := delivery.CurrentBuild(f)
 			always := current != nil && current.ID == b.ID || slices.ContainsFunc(f.Nodes, func(n string) bool { return f.Declared[n] == b.ID })
 			written := slices.ContainsFunc(f.Writes, func(w delivery.Write) bool { return w.Build == b.ID })
-			if n := seen[b.ID]; always && n != turns || !always && written != (n > 0) {
+			is := func(o artifact.Build) bool { return o.ID == b.ID }
+			if slices.ContainsFunc(delivery.ToLookFor(f, 0), is) != (always || written) {
+				t.Fatalf("%s, after something was found to be lost: current or declared %v, written %v", b.ID.Short(), always, written)
+			}
+			if n := seen[b.ID]; always && n != turns || !always && (written != (n > 0) || n > 4) {
 				t.Fatalf("%s was looked for %d times; current or declared %v, written %v", b.ID.Short(), n, always, written)
 			}
 		}
