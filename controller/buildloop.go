@@ -50,15 +50,8 @@ func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, e
 	if err := c.withdraw(ctx, name, d.Withdraw, now); err != nil {
 		return loop.Result{}, err
 	}
-	if d.Ask != nil {
-		if err := c.ask(ctx, m, f, *d.Ask); err != nil {
-			return loop.Result{}, err
-		}
-	}
-	if d.Again != nil {
-		if err := c.askAgain(ctx, m, *d.Again); err != nil {
-			return loop.Result{}, err
-		}
+	if err := c.asks(ctx, m, f, d); err != nil {
+		return loop.Result{}, err
 	}
 	if d.Declare != nil && recovering == "" {
 		err := c.declare(ctx, deliverystore.DeclareWrite{Module: name, Build: d.Declare.Build, Nodes: d.Declare.Nodes, By: byPolicy, At: now})
@@ -172,6 +165,17 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 	}
 	needs := f.Source.Manifest.Build != nil && len(f.Source.Manifest.Build.Run)+len(f.Source.Manifest.Build.Test) > 0
 	return c.request(ctx, r, needs)
+}
+
+// asks asks for what is to be built now, or else for what was lost.
+func (c *Controller) asks(ctx context.Context, m deliverystore.ModuleRow, f delivery.Facts, d delivery.Difference) error {
+	switch {
+	case d.Ask != nil:
+		return c.ask(ctx, m, f, *d.Ask)
+	case d.Again != nil:
+		return c.askAgain(ctx, m, *d.Again)
+	}
+	return nil
 }
 
 // askAgain records a request for a build that was lost, of what it was made of.
