@@ -142,13 +142,17 @@ func (p places) codeOf(m mesh.Module, s source.Source) graph.Code {
 // withImages is a module's code with the images that its manifest asks for and
 // makes: they are edges like any other.
 func withImages(code graph.Code, m manifest.Source, lines manifest.Lines) graph.Code {
-	code.Also, code.Gives = nil, nil
+	var beside graph.Beside
 	for _, i := range m.AskedImages() {
 		at := imports.Place{File: path.Join(code.Folder, manifest.Name), Line: lines.OfImage(i.Artifact)}
-		code.Also = append(code.Also, graph.Asked{Language: build.InImages, Name: i.Name, At: at})
+		beside.Asks = append(beside.Asks, graph.Asked{Language: build.InImages, Name: i.Name, At: at})
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Images())) {
-		code.Gives = append(code.Gives, graph.Owned{Language: build.InImages, Name: name})
+		beside.Owns = append(beside.Owns, graph.Owned{Language: build.InImages, Name: name})
+	}
+	code.Beside = nil
+	if len(beside.Asks)+len(beside.Owns) > 0 {
+		code.Beside = &beside
 	}
 	return code
 }

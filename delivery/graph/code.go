@@ -13,8 +13,14 @@ type Code struct {
 	Repository string // where it is, in one form
 	Folder     string
 	Says       imports.Said
-	Also       []Asked // for elsewhere than in its code
-	Gives      []Owned // likewise
+	Beside     *Beside // nil where it says nothing elsewhere than in its code
+}
+
+// Beside is what a module owns and asks for elsewhere than in its code. Few do: it
+// takes no room in the others.
+type Beside struct {
+	Owns []Owned
+	Asks []Asked
 }
 
 // Owned is a name that a module owns.
@@ -161,7 +167,10 @@ func ownsOf(c Code) (all []Owned) {
 			all = append(all, Owned{w.Language, string(w.Text)})
 		}
 	}
-	return append(all, c.Gives...)
+	if c.Beside != nil {
+		all = append(all, c.Beside.Owns...)
+	}
+	return all
 }
 
 // Hear gives the names that have come with Set their numbers, which is half of
@@ -227,7 +236,7 @@ func (b *Builds) read(id int32) {
 			asks = append(asks, ask{name: w.id, in: w.in, test: w.test})
 		}
 	}
-	if len(is.code.Also) > 0 {
+	if is.code.Beside != nil {
 		slices.SortStableFunc(asks, func(x, y ask) int { return int(x.in) - int(y.in) })
 	}
 	if !slices.Equal(asks, is.asks) {
@@ -264,22 +273,24 @@ func (b *Builds) hear(is *coded, h *heard) {
 			b.names.hear(h, name, "", "", w.Text)
 		}
 	}
-	b.hearBeside(is.code, h)
+	if is.code.Beside != nil {
+		b.hearBeside(*is.code.Beside, h)
+	}
 	if is.known {
 		b.names.hear(h, word{kind: uint8(b.names.places()), owned: true}, is.code.Repository, "\x00", []byte(is.code.Folder))
 	}
 }
 
 // hearBeside puts down the names that are said elsewhere than in a module's code.
-func (b *Builds) hearBeside(c Code, h *heard) {
-	for _, also := range c.Also {
-		if kind, spoken := b.names.kinds[also.Language]; spoken {
-			b.names.hear(h, word{in: uint8(kind), kind: uint8(kind)}, "", "", []byte(also.Name))
+func (b *Builds) hearBeside(says Beside, h *heard) {
+	for _, asked := range says.Asks {
+		if kind, spoken := b.names.kinds[asked.Language]; spoken {
+			b.names.hear(h, word{in: uint8(kind), kind: uint8(kind)}, "", "", []byte(asked.Name))
 		}
 	}
-	for _, gives := range c.Gives {
-		if kind, spoken := b.names.kinds[gives.Language]; spoken {
-			b.names.hear(h, word{in: uint8(kind), kind: uint8(kind), owned: true}, "", "", []byte(gives.Name))
+	for _, owned := range says.Owns {
+		if kind, spoken := b.names.kinds[owned.Language]; spoken {
+			b.names.hear(h, word{in: uint8(kind), kind: uint8(kind), owned: true}, "", "", []byte(owned.Name))
 		}
 	}
 }

@@ -39,10 +39,11 @@ func coded(text string) graph.Code {
 		return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })
 	}
 	var f, whole imports.Found
+	var beside graph.Beside
 	c := graph.Code{Module: name, Repository: "r", Folder: name}
 	for i, o := range split(owns) {
 		if o, is := strings.CutPrefix(o, "%"); is {
-			c.Gives = append(c.Gives, graph.Owned{Language: "images", Name: o})
+			beside.Owns = append(beside.Owns, graph.Owned{Language: "images", Name: o})
 			continue
 		}
 		f.Owns = append(f.Owns, imports.Own{Name: o, At: imports.Place{File: "owns", Line: i + 1}})
@@ -51,7 +52,7 @@ func coded(text string) graph.Code {
 		asked := imports.Import{At: imports.Place{File: name + ".x", Line: i + 1}}
 		if a, is := strings.CutPrefix(a, "%"); is {
 			if i%2 == 1 {
-				c.Also = append(c.Also, graph.Asked{Language: "images", Name: a, At: asked.At})
+				beside.Asks = append(beside.Asks, graph.Asked{Language: "images", Name: a, At: asked.At})
 			} else {
 				asked.Name = a
 				whole.Imports = append(whole.Imports, asked)
@@ -65,6 +66,9 @@ func coded(text string) graph.Code {
 			asked.Name = a
 		}
 		f.Imports = append(f.Imports, asked)
+	}
+	if len(beside.Owns)+len(beside.Asks) > 0 {
+		c.Beside = &beside
 	}
 	c.Says = imports.Say(map[string]imports.Found{"slashes": f, "images": whole})
 	return c
@@ -247,7 +251,7 @@ func TestManyAtOnce(t *testing.T) {
 				text := fmt.Sprintf("%s: m.m%d, m.m%d?, m.m%d/x, ./m%d/y; m.m%d", name, r.IntN(most), r.IntN(most), r.IntN(most), r.IntN(most), r.IntN(most))
 				all = append(all, coded(text))
 				if r.IntN(4) == 0 {
-					all[len(all)-1].Also = []graph.Asked{{Language: "slashes", Name: fmt.Sprintf("m.m%d", r.IntN(most)), At: imports.Place{File: "module.json"}}}
+					all[len(all)-1].Beside = &graph.Beside{Asks: []graph.Asked{{Language: "slashes", Name: fmt.Sprintf("m.m%d", r.IntN(most)), At: imports.Place{File: "module.json"}}}}
 				}
 				is[name] = all[len(all)-1]
 			}

@@ -254,13 +254,16 @@ func (b *Builds) asked(id int32) iter.Seq2[ask, Edge] {
 
 // importsIn is what a module asks for in one language: in its code, then elsewhere.
 func (c Code) importsIn(language string, found map[string]imports.Found) []imports.Import {
-	asked := found[language].Imports
-	for _, also := range c.Also {
-		if also.Language == language {
-			asked = append(asked, imports.Import{Name: also.Name, At: also.At})
+	all := found[language].Imports
+	if c.Beside == nil {
+		return all
+	}
+	for _, asked := range c.Beside.Asks {
+		if asked.Language == language {
+			all = append(all, imports.Import{Name: asked.Name, At: asked.At})
 		}
 	}
-	return asked
+	return all
 }
 
 // nobodys is what a module asks for and nobody owns, of the names that count.
