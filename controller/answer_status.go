@@ -9,7 +9,6 @@ import (
 
 	"noxmesh/api"
 	"noxmesh/declaration"
-	"noxmesh/delivery"
 	"noxmesh/delivery/source"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
@@ -31,35 +30,19 @@ func (c *Controller) answerStatus(ctx context.Context, _ api.Who, in api.StatusI
 	if why, since := c.shelf.now(); why != "" {
 		out.Registry = &status.Unwell{Why: why, Since: since}
 	}
+	usual, err := c.usual(ctx)
+	if err != nil {
+		return out, err
+	}
 	if err := c.with(ctx, func(v *view) error { return c.fillStatus(v, in, &out) }); err != nil {
 		return out, err
 	}
-	return out, c.fillUsual(ctx, out.Modules)
-}
-
-// fillUsual says how long the builds that are being made usually take. There are
-// no more of these than builders.
-func (c *Controller) fillUsual(ctx context.Context, modules []status.Module) error {
-	if !slices.ContainsFunc(modules, func(m status.Module) bool { return m.Building != nil }) {
-		return nil
-	}
-	return c.db.Read(ctx, func(tx *db.Tx) (err error) {
-		for _, m := range modules {
-			if m.Building == nil {
-				continue
-			}
-			if m.Building.Usual, err = usualOf(tx, m.Module, c.cfg.Platform); err != nil {
-				return err
-			}
+	for _, m := range out.Modules {
+		if m.Building != nil {
+			m.Building.Usual = usual[m.Module]
 		}
-		return nil
-	})
-}
-
-// usualOf is how long builds of a module usually take.
-func usualOf(tx *db.Tx, module, platform string) (*status.Usual, error) {
-	past, err := deliverystore.PastOf(tx, module, platform, delivery.UsualOf)
-	return status.UsualOf(delivery.Usual(past)), err
+	}
+	return out, nil
 }
 
 func (c *Controller) fillStatus(v *view, in api.StatusIn, out *api.StatusOut) error {
