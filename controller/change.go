@@ -46,6 +46,7 @@ func (v *view) setModule(name string, row deliverystore.ModuleRow, known bool) {
 	m.row, m.known = row, known
 	v.touched[name] = true
 	if !known {
+		v.setUnlooked(name, false)
 		v.code.Remove(name)
 		m.source, m.image = source.Source{}, "" // they left with their module
 		v.moved(v.known.Forget(name))
@@ -59,6 +60,7 @@ func (v *view) setSource(module string, s source.Source) {
 	s.Module = module
 	if m.known {
 		m.source = s
+		v.setUnlooked(module, s.State == source.NeverLooked)
 		m.code = v.places.codeOf(m.row.Module, s)
 		v.code.Set(m.code)
 		m.image = v.imageOf(s)

@@ -122,6 +122,9 @@ func (c *Controller) saveSource(ctx context.Context, was, next source.Source) er
 			return err
 		}
 	}
+	if err := c.nudgeAwaiting(ctx, was, next); err != nil {
+		return err
+	}
 	if err := c.nudgeImage(ctx, next.Module); err != nil {
 		return err
 	}

@@ -45,14 +45,15 @@ type view struct {
 	troubles map[string]trouble.Trouble
 	images   map[string]environment.Image // that modules are built in, by key
 
-	code    *graph.Builds
-	places  places
-	touched map[string]bool // the modules of which source, code or builds have moved
-	known   *plan.Known
-	asks    map[string]map[string]bool // by name: the nodes whose plans may depend on what it means
-	astray  map[string]bool            // the nodes with a finding against the record
-	dirty   map[string]bool            // the nodes of which belong is to be worked out again
-	afar    map[string]bool            // those of them for which what is declared on another node has moved
+	code     *graph.Builds
+	places   places
+	unlooked []unlooked      // the modules that nobody has looked at yet, the last to come first
+	touched  map[string]bool // the modules of which source, code or builds have moved
+	known    *plan.Known
+	asks     map[string]map[string]bool // by name: the nodes whose plans may depend on what it means
+	astray   map[string]bool            // the nodes with a finding against the record
+	dirty    map[string]bool            // the nodes of which belong is to be worked out again
+	afar     map[string]bool            // those of them for which what is declared on another node has moved
 }
 
 // moduleView is what the record holds of one module.
@@ -65,8 +66,10 @@ type moduleView struct {
 	builds []artifact.Build
 	asked  []delivery.Asked
 	writes []delivery.Write
-	on     map[string]bool                 // the nodes that it belongs on
-	inputs atomic.Pointer[delivery.Inputs] // nil: not worked out since something of it has moved
+	on     map[string]bool // the nodes that it belongs on
+
+	unlooked *unlooked                       // as it stands among those that nobody has looked at yet
+	inputs   atomic.Pointer[delivery.Inputs] // nil: not worked out since something of it has moved
 }
 
 // nodeView is what the record holds of one node.
@@ -215,6 +218,9 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 	}
 	if f.In.Owner != "" {
 		f.In.Made = f.Inputs.Environment
+	}
+	if len(is.builds)+len(is.asked) == 0 {
+		f.Unlooked = v.mayOwn(m.Name)
 	}
 	for _, node := range f.Nodes { // what is declared where it does not belong is in no declaration
 		if b, ok := v.nodes[node].declared[m.Name]; ok {

@@ -102,6 +102,9 @@ func (d *Difference) compareBuilt(f Facts, now time.Time) {
 	closure := ClosureNow(f)
 	asked := askedFor(f.Asked, closure)
 	if len(asked) == 0 {
+		if d.awaitLook(f, now) {
+			return
+		}
 		d.Ask = &Ask{f.Source.Commit, closure, 1}
 		return
 	}
@@ -134,6 +137,31 @@ func due(f Facts, last Asked, now time.Time) time.Time {
 		return now // it ended by a clock that has been set back since
 	}
 	return next
+}
+
+// firstLook is how long the first build of a module waits at most for the first look
+// at another. Mostly that takes a second.
+const firstLook = time.Minute
+
+// awaitLook waits with the first build of a module while one that nobody has looked at
+// yet may own what its code asks for: modules that are added together would be built
+// without each other, fail, and be built again. It decides nothing else: what is
+// known then counts, whoever is still to be read.
+func (d *Difference) awaitLook(f Facts, now time.Time) bool {
+	u := f.Unlooked
+	if u == nil || len(f.Builds)+len(f.Asked) > 0 {
+		return false
+	}
+	due := u.Since.Add(firstLook)
+	if moved := firstKnown(f.Source.MovedAt, f.AddedAt).Add(firstLook); moved.Before(due) {
+		due = moved
+	}
+	if !now.Before(due) || due.Sub(now) > firstLook { // a clock that was set back makes nobody wait for long
+		return false
+	}
+	d.wait("the first look at "+u.Module+", which may own what is asked for: "+u.Asked, u.Since)
+	d.Next = due
+	return true
 }
 
 // askedFor is the requests for this closure, but for those that were withdrawn

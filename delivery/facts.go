@@ -39,9 +39,18 @@ type Facts struct {
 	Platform string                     // what it is built for
 	In       environment.Wanted         // the image that it is built in
 	Inputs   Inputs                     // what it is built against
+	Unlooked *Unlooked                  // the last to come of those that may own more of it; nil where there is none
 	Lacking  map[document.Digest]string // by build that is gone: what it was built against and cannot be had either
 	Builders []Builder                  // the builders that have joined
 	Names    map[string]string          // by id: what builders are called, those that have left too
+}
+
+// Unlooked is a module that nobody has looked at yet, and that may own what another's
+// code asks for and nobody owns.
+type Unlooked struct {
+	Module string
+	Since  time.Time // it was added
+	Asked  string    // the name, and where it is asked for
 }
 
 // Builder is what the comparison needs to know of one.

@@ -9,6 +9,7 @@ import (
 
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/source"
 	"noxmesh/document"
 )
 
@@ -50,4 +51,38 @@ func TestAWrongClockOrdersNoBuilds(t *testing.T) {
 			t.Errorf("%d contents count as rolled back from, want %d", len(bad), len(back))
 		}
 	})
+}
+
+// The first build of a module waits a while for the first look at another that may
+// own what it asks for; nothing else waits for that.
+func TestTheFirstBuildAwaitsFirstLooks(t *testing.T) {
+	t.Parallel()
+	awaits := func(since int) change {
+		return func(f *delivery.Facts) {
+			f.Unlooked = &delivery.Unlooked{Module: "lib", Since: at(since), Asked: "example.com/lib (main.go:3)"}
+		}
+	}
+	for _, c := range []struct {
+		name string
+		f    delivery.Facts
+		now  time.Time
+		wait bool
+	}{
+		{"added together", facts(awaits(1)), at(1).Add(time.Second), true},
+		{"until a minute has gone", facts(awaits(1)), at(2), false},
+		{"its source was there long before", facts(awaits(5)), at(5), false},
+		{"the other was there long before", facts(awaits(0)), at(1), false},
+		{"built before", facts(awaits(1), builds(made("c0/t0", 1))), at(1), false},
+		{"asked for before", facts(awaits(1), requests(asked("t0", 1, delivery.Withdrawn, 1))), at(1), false},
+		{"a clock that was set back", facts(awaits(9), from(func() source.Source { s := read("c1/t1"); s.MovedAt = at(9); return s }())), at(1), false},
+		{"nobody is to be looked at", facts(), at(1), false},
+	} {
+		d := delivery.Compare(c.f, c.now)
+		if waits := d.Ask == nil; waits != c.wait || waits != (len(d.Waiting) == 1) || waits != !d.Next.IsZero() {
+			t.Errorf("%s: %+v", c.name, d)
+		}
+		if c.wait && (d.Waiting[0].For != "the first look at lib, which may own what is asked for: example.com/lib (main.go:3)" || !d.Next.Equal(at(2))) {
+			t.Errorf("%s: %+v", c.name, d)
+		}
+	}
 }

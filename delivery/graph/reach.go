@@ -26,6 +26,24 @@ func (b *Builds) Against(module string) []string {
 	return torn
 }
 
+// Nobodys is the first name that a module's code is compiled against and that nobody
+// owns, as an edge to nobody. Mostly that is somebody else's in the world; it may
+// also be that of a module which was not read yet.
+func (b *Builds) Nobodys(module string) (e Edge, is bool) {
+	b.Settle()
+	id, there := b.ids[module]
+	if !there {
+		return e, false
+	}
+	all := b.nobodys(id, func(a ask) bool {
+		return !a.test && !b.whole[a.in] && int(b.names.all[a.name].kind) != b.names.places()
+	})
+	if len(all) == 0 {
+		return e, false
+	}
+	return all[0], true
+}
+
 // Users is the modules whose code asks for this one, sorted.
 func (b *Builds) Users(module string) []string {
 	b.Settle()
