@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -53,17 +54,12 @@ func (s *shell) waitForCheck(ctx context.Context, asked api.CheckOut, limit time
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
+		over := time.Now().After(deadline)
 		b, err := ask(ctx, s, api.BuildShow(), api.BuildIn{Build: asked.Of})
-		if err != nil && (fault.KindOf(err) != fault.Unavailable || time.Now().After(deadline)) {
+		if err != nil && (fault.KindOf(err) != fault.Unavailable || over) {
 			return err
 		}
-		for _, is := range b.Checks {
-			ended := is.State != "open" && is.State != "leased"
-			if is.Request != asked.Request || !ended && time.Now().Before(deadline) || !compared(is) && time.Now().Before(deadline) {
-				continue
-			}
-			s.late, s.bad = !ended, ended && !is.Same
-			s.show(is, func() { s.showChecked(is, time.Now()) })
+		if s.showEnded(b, asked.Request, over) {
 			return nil
 		}
 		s.out.Progress("build %s is made once more: %s", short(asked.Of), asked.Request)
@@ -73,6 +69,23 @@ func (s *shell) waitForCheck(ctx context.Context, asked api.CheckOut, limit time
 			return ctx.Err()
 		}
 	}
+}
+
+// showEnded shows a check that has ended, or also one that goes on where the time
+// is over, and reports whether it did.
+func (s *shell) showEnded(b api.BuildShowOut, check string, over bool) bool {
+	at := slices.IndexFunc(b.Checks, func(is api.CheckedOut) bool { return is.Request == check })
+	if at < 0 {
+		return false
+	}
+	is := b.Checks[at]
+	ended := is.State != "open" && is.State != "leased"
+	if !over && (!ended || !compared(is)) {
+		return false
+	}
+	s.late, s.bad = !ended, ended && !is.Same
+	s.show(is, func() { s.showChecked(is, time.Now()) })
+	return true
 }
 
 // compared reports whether it is known of each archive which files are not alike.

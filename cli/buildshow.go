@@ -42,13 +42,7 @@ func (s *shell) showBuild(b api.BuildShowOut, now time.Time) {
 		s.words("  ", words)
 	}
 	s.line("")
-	s.facts([][2]string{
-		{"request", b.Request}, {"build", b.Build}, {"content", b.Content}, {"provenance", b.Provenance},
-		{"source", sourceOf(b)}, {"commit", b.Commit}, {"tree", b.Tree}, {"platform", b.Platform},
-		{"attempt", numbered(b.Attempt, b.Lost)}, {"built in", builtInWhole(b)}, {"network", networkOf(b.BuildOut)},
-		{"builder", named(b.BuilderName, b.Builder)}, {"asked", moment(b.Asked, now)}, {"began", moment(b.Began, now)}, {"ended", moment(b.Ended, now)},
-		{"took", took(b.BuildOut)}, {"usually", usually(b.Usual)}, {"checks", b.Check}, {"reproducible", b.Reproducible},
-	})
+	s.facts(factsOf(b, now))
 	for _, is := range b.Checks {
 		s.showChecked(is, now)
 	}
@@ -74,6 +68,31 @@ func (s *shell) showBuild(b api.BuildShowOut, now time.Time) {
 		s.table(t)
 	}
 	s.showLast(b)
+}
+
+// factsOf is what is known of a build, in the order in which people ask for it.
+func factsOf(b api.BuildShowOut, now time.Time) [][2]string {
+	return [][2]string{
+		{"request", b.Request},
+		{"build", b.Build},
+		{"content", b.Content},
+		{"provenance", b.Provenance},
+		{"source", sourceOf(b)},
+		{"commit", b.Commit},
+		{"tree", b.Tree},
+		{"platform", b.Platform},
+		{"attempt", numbered(b.Attempt, b.Lost)},
+		{"built in", builtInWhole(b)},
+		{"network", networkOf(b.BuildOut)},
+		{"builder", named(b.BuilderName, b.Builder)},
+		{"asked", moment(b.Asked, now)},
+		{"began", moment(b.Began, now)},
+		{"ended", moment(b.Ended, now)},
+		{"took", took(b.BuildOut)},
+		{"usually", usually(b.Usual)},
+		{"checks", b.Check},
+		{"reproducible", b.Reproducible},
+	}
 }
 
 func (s *shell) stateOf(b api.BuildOut) string {

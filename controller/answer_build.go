@@ -25,33 +25,11 @@ func (c *Controller) answerBuild(ctx context.Context, _ api.Who, in api.BuildIn)
 		if err != nil {
 			return err
 		}
-		a, err := deliverystore.OneAttempt(tx, id)
-		if err != nil {
-			return err
-		}
-		r, err := deliverystore.Request(tx, id)
-		if err != nil {
+		if err := recordedOf(tx, id, &out); err != nil {
 			return err
 		}
 		l, err := deliverystore.Log(tx, id)
-		if err != nil {
-			return err
-		}
-		names, err := identitystore.BuilderNames(tx)
-		if err != nil {
-			return err
-		}
-		out.BuildOut = buildOut(a, names)
-		asked(&out, r.Request)
-		out.Lost = r.Lost
-		out.Tests, out.Last, out.LogHeld = string(a.Tests), lastOf(l.Text), int64(len(l.Text))
-		out.LogRemoved = l.Removed
-		if out.Check == "" && out.Build != "" {
-			if out.Checks, out.Reproducible, err = checksOf(tx, id, names); err != nil {
-				return err
-			}
-		}
-		out.Usual, err = usualOf(tx, a.Module, a.Platform)
+		out.Last, out.LogHeld, out.LogRemoved = lastOf(l.Text), int64(len(l.Text)), l.Removed
 		return err
 	})
 	if err != nil {
@@ -61,6 +39,32 @@ func (c *Controller) answerBuild(ctx context.Context, _ api.Who, in api.BuildIn)
 		out.Moved = v.movedSince(out.BuildOut)
 		return nil
 	})
+}
+
+// recordedOf fills in what the record says of a request and of what came of it.
+func recordedOf(tx *db.Tx, id string, out *api.BuildShowOut) error {
+	a, err := deliverystore.OneAttempt(tx, id)
+	if err != nil {
+		return err
+	}
+	r, err := deliverystore.Request(tx, id)
+	if err != nil {
+		return err
+	}
+	names, err := identitystore.BuilderNames(tx)
+	if err != nil {
+		return err
+	}
+	out.BuildOut = buildOut(a, names)
+	asked(out, r.Request)
+	out.Lost, out.Tests = r.Lost, string(a.Tests)
+	if out.Check == "" && out.Build != "" {
+		if out.Checks, out.Reproducible, err = checksOf(tx, id, names); err != nil {
+			return err
+		}
+	}
+	out.Usual, err = usualOf(tx, a.Module, a.Platform)
+	return err
 }
 
 // asked fills in what a build was asked for as.

@@ -25,46 +25,25 @@ func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsI
 	if in.Since > 0 {
 		l.Since = time.UnixMilli(in.Since)
 	}
-	err := c.db.Read(ctx, func(tx *db.Tx) error {
+	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
 		if in.Module != "" {
 			if _, err := deliverystore.Module(tx, in.Module); err != nil {
 				return err
 			}
 		}
 		if in.Before != "" {
-			var err error
 			if l.Before, err = deliverystore.FindRequest(tx, in.Before); err != nil {
 				return err
 			}
 		}
-		rows, err := deliverystore.Builds(tx, l)
-		if err != nil {
+		if err := listed(tx, l, &out); err != nil {
 			return err
 		}
 		retired, err := deliverystore.RetiredOf(tx, in.Module)
-		if err != nil {
-			return err
-		}
 		for _, r := range retired {
 			out.Removed = append(out.Removed, api.RemovedOut(r))
 		}
-		if out.More = len(rows) == l.Limit; out.More {
-			rows = rows[:len(rows)-1]
-		}
-		names, err := identitystore.BuilderNames(tx)
-		if err != nil {
-			return err
-		}
-		for _, a := range rows {
-			one := buildOut(a, names)
-			if a.State == string(deliverystore.Leased) {
-				if one.Usual, err = usualOf(tx, a.Module, a.Platform); err != nil {
-					return err
-				}
-			}
-			out.Builds = append(out.Builds, one)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return out, err
@@ -75,6 +54,32 @@ func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsI
 		}
 		return nil
 	})
+}
+
+// listed fills in a page of the record of builds, which is one shorter than what
+// is asked for: so it is known whether it is the last.
+func listed(tx *db.Tx, l deliverystore.Listing, out *api.BuildsOut) error {
+	rows, err := deliverystore.Builds(tx, l)
+	if err != nil {
+		return err
+	}
+	if out.More = len(rows) == l.Limit; out.More {
+		rows = rows[:len(rows)-1]
+	}
+	names, err := identitystore.BuilderNames(tx)
+	if err != nil {
+		return err
+	}
+	for _, a := range rows {
+		one := buildOut(a, names)
+		if a.State == string(deliverystore.Leased) {
+			if one.Usual, err = usualOf(tx, a.Module, a.Platform); err != nil {
+				return err
+			}
+		}
+		out.Builds = append(out.Builds, one)
+	}
+	return nil
 }
 
 // movedSince is why a build is stale, where it is its module's newest and was made

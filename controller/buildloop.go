@@ -30,8 +30,18 @@ func (c *Controller) factsOf(ctx context.Context, name string) (m deliverystore.
 	return m, f, recovering, err
 }
 
-// buildStep compares one module and takes the step that the comparison names.
+// buildStep compares one module and takes the step that the comparison names. What
+// its checks came to stands beside that, and is in nothing's way.
 func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, error) {
+	compared := c.compareFiles(ctx, name)
+	result, err := c.compareStep(ctx, name)
+	if err == nil {
+		err = compared
+	}
+	return result, err
+}
+
+func (c *Controller) compareStep(ctx context.Context, name string) (loop.Result, error) {
 	m, f, recovering, err := c.factsOf(ctx, name)
 	if fault.KindOf(err) == fault.NotFound {
 		return loop.Result{}, nil
@@ -40,9 +50,6 @@ func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, e
 		return loop.Result{}, err
 	}
 	if err := c.compareRegistry(ctx, &f); err != nil {
-		return loop.Result{}, err
-	}
-	if err := c.compareFiles(ctx, name); err != nil {
 		return loop.Result{}, err
 	}
 	now := clock.Now()

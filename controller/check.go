@@ -3,6 +3,7 @@ package controller
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"noxmesh/api"
@@ -34,26 +35,19 @@ func (c *Controller) answerCheck(ctx context.Context, who api.Who, in api.BuildI
 		if err != nil {
 			return err
 		}
-		for _, b := range before {
-			if b.State == string(deliverystore.Open) || b.State == string(deliverystore.Leased) {
-				out.Request, out.Already = b.Request, true
-				return nil
-			}
+		live := slices.IndexFunc(before, func(b deliverystore.CheckRow) bool {
+			return b.State == string(deliverystore.Open) || b.State == string(deliverystore.Leased)
+		})
+		if live >= 0 {
+			out.Request, out.Already = before[live].Request, true
+			return nil
 		}
-		r := of.Request
-		r.Check, r.Attempt, r.Limit, r.Registry = of.ID, 1, int64(c.cfg.Limit/time.Second), c.at.Registry
-		if len(before) > 0 {
-			r.Attempt = before[0].Number + 1
-		}
-		if r.ID, err = r.Identity(); err != nil {
-			return err
-		}
-		envelope, err := link.Seal(c.keys.declare, link.TypeBuildRequest, r)
+		row, err := c.checkOf(of, before)
 		if err != nil {
 			return err
 		}
-		out.Request = r.ID
-		return deliverystore.AddCheck(tx, deliverystore.RequestRow{Request: r, Envelope: envelope, Commands: of.Commands, MadeAt: clock.Now(), Avoid: by})
+		out.Request, row.Avoid = row.ID, by
+		return deliverystore.AddCheck(tx, row)
 	})
 	if err != nil {
 		return out, err
@@ -61,6 +55,22 @@ func (c *Controller) answerCheck(ctx context.Context, who api.Who, in api.BuildI
 	c.log.Info("build checked", "module", out.Module, "request", out.Of, "check", out.Request, "by", who.Name)
 	c.work.ring()
 	return out, nil
+}
+
+// checkOf is the request that makes another again, after the checks that were asked
+// for before, newest first.
+func (c *Controller) checkOf(of deliverystore.RequestRow, before []deliverystore.CheckRow) (row deliverystore.RequestRow, err error) {
+	r := of.Request
+	r.Check, r.Attempt, r.Limit, r.Registry = of.ID, 1, int64(c.cfg.Limit/time.Second), c.at.Registry
+	if len(before) > 0 {
+		r.Attempt = before[0].Number + 1
+	}
+	if r.ID, err = r.Identity(); err != nil {
+		return row, err
+	}
+	row = deliverystore.RequestRow{Request: r, Commands: of.Commands, MadeAt: clock.Now()}
+	row.Envelope, err = link.Seal(c.keys.declare, link.TypeBuildRequest, r)
+	return row, err
 }
 
 // checkable is the request that somebody means, whose build can be checked, and

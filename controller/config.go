@@ -84,11 +84,16 @@ func (c Config) Validate() error {
 			bad("%s is %s, want more than nothing", what, d)
 		}
 	}
+	return errors.Join(append(wrong, c.validateRetention())...)
+}
+
+func (c Config) validateRetention() error {
+	var wrong []error
 	if c.KeepBuilds < 0 || c.KeepBuilds > 0 && c.KeepBuilds < leastBuilds {
-		bad("--keep-builds is %d, want 0 for all, or %d or more", c.KeepBuilds, leastBuilds)
+		wrong = append(wrong, fault.New(fault.Invalid, "--keep-builds is %d, want 0 for all, or %d or more", c.KeepBuilds, leastBuilds))
 	}
 	if c.KeepLogs < 0 {
-		bad("--keep-logs is %d MiB, want 0 for all, or more", c.KeepLogs>>20)
+		wrong = append(wrong, fault.New(fault.Invalid, "--keep-logs is %d MiB, want 0 for all, or more", c.KeepLogs>>20))
 	}
 	return errors.Join(wrong...)
 }

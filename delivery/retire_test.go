@@ -64,7 +64,7 @@ func TestRetireProperties(t *testing.T) {
 				has[l.Module] += l.Log
 			}
 		}
-		checkLogs(t, lines, got, r, has, lost)
+		checkLogs(t, lines, got, r, leftOf{has, lost})
 		if again := delivery.Retire(rapid.Permutation(lines).Draw(t, "shuffled"), r); !cmp.Equal(got, again) {
 			t.Fatalf("in another order: %s", cmp.Diff(got, again))
 		}
@@ -87,9 +87,15 @@ func TestRetireProperties(t *testing.T) {
 	}
 }
 
+// leftOf is, by module, how much of its logs stays, and whether some go.
+type leftOf struct {
+	has  map[string]int64
+	lost map[string]bool
+}
+
 // checkLogs: what is left is within the bound; a module that has lost some has no
 // newer one gone than one that stays, and had at least as much as any that lost none.
-func checkLogs(t *rapid.T, lines []delivery.Line, got delivery.Retired, r delivery.Retention, has map[string]int64, lost map[string]bool) {
+func checkLogs(t *rapid.T, lines []delivery.Line, got delivery.Retired, r delivery.Retention, is leftOf) {
 	if r.Logs == 0 {
 		if len(got.Logs) > 0 {
 			t.Fatal("logs go though all may stay")
@@ -97,7 +103,7 @@ func checkLogs(t *rapid.T, lines []delivery.Line, got delivery.Retired, r delive
 		return
 	}
 	all, needs := int64(0), map[string]int64{}
-	for _, n := range has {
+	for _, n := range is.has {
 		all += n
 	}
 	for _, l := range lines {
@@ -116,7 +122,7 @@ func checkLogs(t *rapid.T, lines []delivery.Line, got delivery.Retired, r delive
 			}
 		}
 		for module, need := range needs {
-			if !lost[module] && need > needs[gone.Module] {
+			if !is.lost[module] && need > needs[gone.Module] {
 				t.Fatalf("%s loses a log, and %s has more and loses none", gone.Module, module)
 			}
 		}

@@ -67,9 +67,7 @@ func checkRequest(v Request, r *document.Reading) {
 	manifest.CheckClosure(v.Closure, "closure", r)
 	c.laid(v)
 	c.environment(v.Environment)
-	if v.Check != "" {
-		c.match("check", v.Check, requestID, "want 32 lower-case hexadecimal digits")
-	}
+	c.checks(v.Check)
 	c.between("attempt", v.Attempt, 1, attemptLimit)
 	c.between("limit", v.Limit, 1, secondsLimit)
 	u, err := url.Parse(v.Registry)
@@ -83,6 +81,13 @@ func checkRequest(v Request, r *document.Reading) {
 }
 
 type checker struct{ *document.Reading }
+
+// checks checks that it is a request that is made again, where it is one.
+func (c checker) checks(request string) {
+	if request != "" {
+		c.match("check", request, requestID, "want 32 lower-case hexadecimal digits")
+	}
+}
 
 // environment checks that the image has a name in full, and is named by digest.
 func (c checker) environment(e *Environment) {

@@ -64,12 +64,9 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	if err != nil {
 		return "", err
 	}
-	if found && r.Check != "" {
-		return SavedAgain, nil // the first is what was compared
-	}
 	if found {
 		tx.Changed("request", r.ID)
-		return saveLater(tx, first, row)
+		return saveLater(tx, r, first, row)
 	}
 	if a.Outcome == build.OutcomeEnvironment && (r.State != Leased || r.Builder != a.Builder) || a.Outcome != build.OutcomeBuilt && cancelled(r) {
 		return SavedNot, nil
@@ -78,14 +75,8 @@ func SaveAnswer(tx *db.Tx, row AnswerRow) (Saved, error) {
 	if err := insertAnswer(tx, r, row); err != nil {
 		return "", err
 	}
-	if a.Outcome == build.OutcomeBuilt {
-		save := saveBuild
-		if r.Check != "" {
-			save = func(tx *db.Tx, row AnswerRow) error { return saveCheck(tx, r, row) }
-		}
-		if err := save(tx, row); err != nil {
-			return "", err
-		}
+	if err := saveMade(tx, r, row); err != nil {
+		return "", err
 	}
 	if err := settleLog(tx, r.ID); err != nil {
 		return "", err
@@ -140,7 +131,10 @@ func scanFirst(r db.Row) (f firstAnswer, err error) {
 }
 
 // saveLater compares one more answer with the one that stands.
-func saveLater(tx *db.Tx, first firstAnswer, row AnswerRow) (Saved, error) {
+func saveLater(tx *db.Tx, r RequestRow, first firstAnswer, row AnswerRow) (Saved, error) {
+	if r.Check != "" {
+		return SavedAgain, nil // the first is what was compared
+	}
 	a, request := row.Answer, row.Answer.Request
 	if planted.Is("two builds for one request") && a.Outcome == build.OutcomeBuilt {
 		if err := saveBuild(tx, row); err != nil {
@@ -176,6 +170,17 @@ func insertAnswer(tx *db.Tx, r RequestRow, row AnswerRow) error {
 		r.ID, r.Module, a.Builder, string(a.Outcome), string(a.Step), a.Why, string(a.Build), string(a.Tests), row.Verdict.String(),
 		a.LogSize, a.Began, a.Ended, db.Millis(row.At), row.Finding, string(row.Envelope), steps, string(a.Provenance))
 	return err
+}
+
+// saveMade records what came of a request: a build, or of a check what it says of one.
+func saveMade(tx *db.Tx, r RequestRow, row AnswerRow) error {
+	switch {
+	case row.Answer.Outcome != build.OutcomeBuilt:
+		return nil
+	case r.Check != "":
+		return saveCheck(tx, r, row)
+	}
+	return saveBuild(tx, row)
 }
 
 // saveBuild records the build. One that was made before is the same build: it

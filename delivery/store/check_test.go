@@ -171,8 +171,8 @@ func TestACheckDecidesNothing(t *testing.T) {
 		})
 		var asked []delivery.Asked
 		dbtest.Read(t, d, func(tx *db.Tx) (err error) {
-			if asked, err = deliverystore.Asked(tx, "web"); len(asked) != 1 {
-				t.Errorf("the comparison sees %d requests", len(asked))
+			if asked, err = deliverystore.Asked(tx, "web"); err != nil || len(asked) != 1 {
+				t.Errorf("the comparison sees %d requests, %v", len(asked), err)
 			}
 			if _, there, err := deliverystore.AskedOne(tx, other.ID); there || err != nil {
 				t.Errorf("it sees a check: %v", err)

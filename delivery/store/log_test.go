@@ -138,11 +138,10 @@ func TestALogIsCompressedWhenItsRequestHasEnded(t *testing.T) {
 			func(r deliverystore.RequestRow) {
 				dbtest.Write(t, d, func(tx *db.Tx) error { return deliverystore.Withdraw(tx, r.ID, "cancelled by ann", t0()) })
 			},
-			func(r deliverystore.RequestRow) {
+			func(deliverystore.RequestRow) {
 				lapse(t, d, t0().Add(lease))
 				for range 2 {
-					r = mustTake(t, d, "b1", t0())
-					say(r)
+					say(mustTake(t, d, "b1", t0()))
 					lapse(t, d, t0().Add(lease))
 				}
 			},
