@@ -70,6 +70,8 @@ func FuzzDecodeGo(f *testing.F) {
 
 func FuzzDecodeNpm(f *testing.F) {
 	f.Add([]byte(npmLock(`"node_modules/a": {"version": "1.0.0", "resolved": "https://a.example/x", "integrity": "sha512-` + sum64 + `"}`)))
+	f.Add([]byte(`{"lockfileVersion": ` + strings.Repeat("1", 5000) + `}`))
+	f.Add([]byte(npmLock(`"node_modules/a": {"version": "1.0.0", "resolved": "https://me:secret@` + strings.Repeat("a", 5000) + `/x"}`)))
 	f.Add([]byte(`{"lockfileVersion": 2, "packages": {"0": {"resolved": "0"}}}`))
 	fuzz(f, "package-lock", func(t *testing.T, data []byte) []error {
 		t.Helper()

@@ -29,7 +29,7 @@ type npmPackage struct {
 func DecodeNpm(file string, data []byte) (all []Npm, faults []error) {
 	var l packageLock
 	if err := json.Unmarshal(data, &l); err != nil {
-		return nil, []error{fault.Wrap(fault.Invalid, err, "%s is no lock file of npm", at(file, 0)).With("npm install writes it anew")}
+		return nil, []error{fault.New(fault.Invalid, "%s is no lock file of npm: %s", at(file, 0), short(err.Error())).With("npm install writes it anew")}
 	}
 	if l.Version != 2 && l.Version != 3 {
 		return nil, []error{fault.New(fault.Invalid, "%s is of the lockfileVersion %d, which says too little; want 2 or 3", at(file, 0), l.Version).
@@ -104,7 +104,7 @@ func fetchable(address string) error {
 	case u.Scheme != "https" && u.Scheme != "http":
 		return fault.New(fault.Invalid, "it comes from %q, and only files with a hash are fetched, over https or http", short(address))
 	case u.User != nil:
-		return fault.New(fault.Invalid, "the address at %q has a credential in it, and none is used", u.Host)
+		return fault.New(fault.Invalid, "the address at %q has a credential in it, and none is used", short(u.Host))
 	case u.Host == "" || u.Opaque != "" || !plainPath(strings.TrimPrefix(u.Path, "/")) || strings.ContainsFunc(u.Path, func(c rune) bool { return c <= ' ' || c == '\\' || c == 0x7f }):
 		return fault.New(fault.Invalid, "%q is no plain address of a file", short(address))
 	}
