@@ -35,6 +35,9 @@ func TestWhatABuilderReachesInTheRegistry(t *testing.T) {
 			r.must(identitystore.AddBuilder(tx, identitystore.BuilderRow{ID: id, Name: "b" + id, Sign: key.Public(), AddedAt: clock.Now()}))
 			r.must(identitystore.SetRegistrySecret(tx, id, identity.HashSecret(secret)))
 		}
+		for id, role := range map[string]identity.Role{"operator1": identity.Operator, "viewer001": identity.Viewer} {
+			r.must(identitystore.AddLogin(tx, identitystore.LoginRow{ID: id, Name: id, Role: role, Hash: identity.HashSecret(secret), MadeAt: clock.Now()}))
+		}
 		r.must(identitystore.SetRegistrySecret(tx, testNode, identity.HashSecret(secret)))
 		r.must(deliverystore.AddRequest(tx, deliverystore.RequestRow{Request: request, MadeAt: clock.Now()}))
 		_, err := deliverystore.Lease(tx, deliverystore.Leasing{Builder: "builder1", Platform: "p", Sandbox: true, Now: clock.Now(), Lease: time.Minute})
@@ -57,11 +60,19 @@ func TestWhatABuilderReachesInTheRegistry(t *testing.T) {
 		{testNode, "", "other", false, true},
 		{testNode, "open", "app", true, false},
 		{"nobody", "open", "app", false, false},
+		{"operator1", "", "other", false, true}, // with the tools that people have
+		{"operator1", "", "", false, true},
+		{"operator1", "open", "app", true, false},
+		{"viewer001", "", "other", false, false},
+		{"viewer001", "", "", false, false},
 	} {
 		err := r.authorize(t.Context(), registry.Access{Repository: c.repository, Write: c.write, User: c.user, Password: secret.Reveal(), RequestID: c.request})
 		if c.may && err != nil || !c.may && fault.KindOf(err) != fault.Denied {
 			t.Errorf("%+v: %v", c, err)
 		}
+	}
+	if err := r.authorize(t.Context(), registry.Access{Repository: "app", User: "operator1", Password: "another"}); fault.KindOf(err) != fault.Denied {
+		t.Errorf("an operator with another secret: %v", err)
 	}
 	r.tx(func(tx *db.Tx) error { return deliverystore.Withdraw(tx, "open", "another comes first", clock.Now()) })
 	err = r.authorize(t.Context(), registry.Access{Repository: "lib", User: "builder1", Password: secret.Reveal(), RequestID: "open"})

@@ -130,15 +130,12 @@ func (c *Controller) authorize(ctx context.Context, a registry.Access) error {
 	}
 	return c.db.Read(ctx, func(tx *db.Tx) error {
 		hash, err := identitystore.RegistrySecret(tx, a.User)
-		if fault.KindOf(err) == fault.NotFound && !a.Write {
-			if operator, err := isOperator(tx, a.User, secret); err != nil || operator {
-				return err
-			}
-		}
-		if fault.KindOf(err) == fault.NotFound || (err == nil && !secret.Matches(hash)) {
+		switch {
+		case fault.KindOf(err) == fault.NotFound && !a.Write:
+			return authorizeOperator(tx, a.User, secret)
+		case fault.KindOf(err) == fault.NotFound || err == nil && !secret.Matches(hash):
 			return fault.New(fault.Denied, "no valid credential")
-		}
-		if err != nil {
+		case err != nil:
 			return err
 		}
 		builder, err := isBuilder(tx, a.User)
@@ -149,13 +146,13 @@ func (c *Controller) authorize(ctx context.Context, a registry.Access) error {
 	})
 }
 
-// isOperator reports whether a person with this login may see everything.
-func isOperator(tx *db.Tx, id string, secret identity.Secret) (bool, error) {
+// authorizeOperator lets a person who may see everything in with his login.
+func authorizeOperator(tx *db.Tx, id string, secret identity.Secret) error {
 	row, err := identitystore.Login(tx, id)
-	if fault.KindOf(err) == fault.NotFound {
-		return false, nil
+	if fault.KindOf(err) == fault.NotFound || err == nil && !(secret.Matches(row.Hash) && identity.May(row.Role, identity.Operator)) {
+		return fault.New(fault.Denied, "no valid credential")
 	}
-	return err == nil && secret.Matches(row.Hash) && identity.May(row.Role, identity.Operator), err
+	return err
 }
 
 // authorizeBuilder lets a builder do what its open request wants done.

@@ -42,7 +42,7 @@ func (w *world) seen() (seen invariant.Seen, s status.Status, ok bool) {
 	if c == nil {
 		return seen, s, false
 	}
-	s, ok = w.status()
+	s, ok = w.steady(c)
 	if !ok || c.dead.Load() {
 		return seen, s, false
 	}
@@ -59,6 +59,28 @@ func (w *world) seen() (seen invariant.Seen, s status.Status, ok bool) {
 		seen.Nodes = append(seen.Nodes, n.seen(record))
 	}
 	return seen, s, true
+}
+
+// steady is the status of a record that stood still while it was asked for: the world
+// goes on meanwhile, and what has changed since the question would be held against
+// the answer.
+func (w *world) steady(c *control) (s status.Status, ok bool) {
+	for range 20 {
+		before := w.revision(c)
+		if s, ok = w.status(); !ok || c.dead.Load() || w.revision(c) == before {
+			return s, ok
+		}
+	}
+	return s, false
+}
+
+func (w *world) revision(c *control) (at int64) {
+	w.must(c.db.Read(w.ctx, func(tx *db.Tx) error {
+		since, err := tx.Since(0)
+		at = since.Revision
+		return err
+	}))
+	return at
 }
 
 // copied is that what the controller shows is what its record holds, whoever wrote it.
