@@ -16,7 +16,8 @@ import (
 // proven finds out whether what a builder says of a build is what was asked of it:
 // what it published is the build that it answers with, and beside that lies, signed
 // with its key, the one statement that follows from the request and the answer. A
-// finding is why not, and fault.Unavailable that nobody can tell now.
+// finding is why not, and fault.Unavailable that nobody can tell now. What a check
+// made is published nowhere and is no build: it is compared, and needs none.
 func (c *Controller) proven(ctx context.Context, b identitystore.BuilderRow, r build.Request, a build.Answer) (finding string, err error) {
 	if a.Outcome != build.OutcomeBuilt || r.Check != "" { // a check is never declared, and nothing of it is published
 		return "", nil

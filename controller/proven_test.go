@@ -323,6 +323,19 @@ func TestAProvenanceThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// What a check made is no build, and needs no provenance.
+func TestACheckNeedsNoProvenance(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	a := build.Answer{Outcome: build.OutcomeBuilt}
+	for check, needs := range map[string]bool{"": true, strings.Repeat("1d", 16): false} {
+		finding, err := r.proven(t.Context(), identitystore.BuilderRow{Name: "forge"}, build.Request{Check: check}, a)
+		if err != nil || (finding != "") != needs {
+			t.Errorf("%q: %q, %v", check, finding, err)
+		}
+	}
+}
+
 type unanswering struct{ quiet }
 
 func (unanswering) PullManifest(context.Context, string, document.Digest) (oci.Manifest, error) {
