@@ -59,7 +59,7 @@ check: ## all that every change passes: lint, test, build, sweep, power and sim,
 # where TESTED says so.
 sweep: ## kill each program before and after each of its effects, and let each effect fail (POINT=text of some; ERRORS=3 with each of the errors); one change among 200 modules of real code
 	$(GO) test -tags meshcrash -count=1 -timeout 2h ./internal/line -run '^(TestEveryEffectMayBeTheLast|TestEveryEffectMayFail|TestOnlyABuilderUnpacksAWholeArchive|TestTwoBuildersAnswerOneRequest)$$' -point '$(POINT)' -errors $(ERRORS)
-	$(GO) test -tags meshcrash -count=1 ./internal/db ./internal/oci/registry ./builder ./builder/depot ./cli -run '^(TestEveryEffect|TestAMove|TestAMatter|TestAnEffect|TestABuilderIsKilled)'
+	$(GO) test -tags meshcrash -count=1 -timeout 1h ./internal/db ./internal/oci/registry ./builder ./builder/depot ./cli -run '^(TestEveryEffect|TestAMove|TestAMatter|TestAnEffect|TestABuilderIsKilled)'
 	$(if $(TESTED),,$(GO) test -count=1 ./host -run '^(TestKilledAnywhere|TestFullDisk)$$')
 	$(if $(POINT),,$(GO) test -tags meshcrash -count=1 -timeout 2h ./internal/line -run '^TestOneChangeAmongTwoHundredModules$$')
 
