@@ -84,7 +84,7 @@ func TestAGoProgramIsBuiltFromWhatItsSumsName(t *testing.T) {
 	if got := strings.Join(outside.Asked(), " "); got != want {
 		t.Errorf("asked for %s\nwant %s", got, want)
 	}
-	for _, says := range []string{"dependencies: 2 Go modules, by http://127.0.0.1:3128\n", "dependencies: 4 files fetched, "} {
+	for _, says := range []string{"dependencies: 2 Go modules, by http://127.0.0.1:3128\n", "dependencies: fetched 4,"} {
 		if !strings.Contains(log, says) {
 			t.Errorf("the log does not say %q:\n%s", says, log)
 		}
@@ -191,7 +191,7 @@ func TestANodeSiteIsBuiltFromWhatItsLockNames(t *testing.T) {
 	if got := rig.content(a, "says"); got != "left @team/right far\n" {
 		t.Errorf("it says %q", got)
 	}
-	if want := "/npm/@team/right/-/right-1.0.0.tgz /npm/far/-/far-1.0.0.tgz /npm/left/-/left-1.0.0.tgz /npm/more/-/more-1.0.0.tgz"; strings.Join(outside.Asked(), " ") != want || !strings.Contains(log, "dependencies: 4 files fetched") {
+	if want := "/npm/@team/right/-/right-1.0.0.tgz /npm/far/-/far-1.0.0.tgz /npm/left/-/left-1.0.0.tgz /npm/more/-/more-1.0.0.tgz"; strings.Join(outside.Asked(), " ") != want || !strings.Contains(log, "dependencies: fetched 4,") {
 		t.Errorf("the log says %s", log)
 	}
 	// npm goes on without an optional package: the build does not.
@@ -259,7 +259,7 @@ ask "GET /cargo/dl/words/1.0.0/download HTTP/1.1
 Host: x" >dist/crate`
 	q := repo.request(repo.commit(outsider(script, map[string]string{"Cargo.lock": lock})), "")
 	a := rig.build(q)
-	if log := rig.controller.logOf(q); a.Outcome != build.OutcomeBuilt || !strings.Contains(log, "dependencies: 1 files fetched") {
+	if log := rig.controller.logOf(q); a.Outcome != build.OutcomeBuilt || !strings.Contains(log, "dependencies: fetched 1,") {
 		t.Errorf("%s: %s\n%s", a.Outcome, a.Why, log)
 	}
 	images := imagetest.Serve(t)

@@ -55,9 +55,12 @@ func (l Locks) Says() string {
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{len(l.Go), "Go modules"}, {len(l.Npm), "npm packages"}, {len(l.Python), "Python projects"}, {len(l.Crates), "crates"}} {
-		if x.n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", x.n, x.what))
+	}{{len(l.Go), "Go module"}, {len(l.Npm), "npm package"}, {len(l.Python), "Python project"}, {len(l.Crates), "crate"}} {
+		switch {
+		case x.n == 1:
+			words = append(words, "1 "+x.what)
+		case x.n > 1:
+			words = append(words, fmt.Sprintf("%d %ss", x.n, x.what))
 		}
 	}
 	if len(words) == 0 {

@@ -85,7 +85,7 @@ func TestWhatLockFilesName(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if says := got.Says(); says != "2 Go modules, 3 npm packages, 2 Python projects, 1 crates" {
+	if says := got.Says(); says != "2 Go modules, 3 npm packages, 2 Python projects, 1 crate" {
 		t.Error(says)
 	}
 }
@@ -191,7 +191,7 @@ func TestEveryErrorIsShown(t *testing.T) {
 	show("a large file", append(l.Faults, err)[0])
 	l, err = Read(many)
 	show("many files", append(l.Faults, err)[0])
-	faulttest.Golden(t, *update, said.String(), "read what was fetched", "look for lock files", "nothing that can be fetched", "%d Go modules", "Go modules", "npm packages", "Python projects")
+	faulttest.Golden(t, *update, said.String(), "read what was fetched", "look for lock files", "nothing that can be fetched", "Go module", "npm package", "Python project")
 }
 
 // zipOf is a zip in which each file has as many zeros.

@@ -170,7 +170,7 @@ func (x *Session) Says() string {
 		return ""
 	}
 	x.said = x.fetched + x.kept
-	return fmt.Sprintf("dependencies: %d files fetched, %d KiB; %d were here", x.fetched, x.bytes>>10, x.kept)
+	return fmt.Sprintf("dependencies: fetched %d, %d KiB; from here %d", x.fetched, x.bytes>>10, x.kept)
 }
 
 // Ended is Wrong, for a build that may have no server.

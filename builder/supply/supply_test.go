@@ -133,7 +133,7 @@ func TestWhatIsNamedIsFetchedOnce(t *testing.T) {
 	if asked := b.registry.Asked(); len(asked) != 1 {
 		t.Errorf("asked for %v", asked)
 	}
-	if says := x.Says(); says != "dependencies: 1 files fetched, 0 KiB; 7 were here" || x.Says() != "" {
+	if says := x.Says(); says != "dependencies: fetched 1, 0 KiB; from here 7" || x.Says() != "" {
 		t.Errorf("%q", says)
 	}
 	x = b.session(files, true)
