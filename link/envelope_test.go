@@ -52,6 +52,18 @@ func TestTheBytesOfASignatureStand(t *testing.T) {
 	}
 }
 
+// The same key as openssl writes it: what others verify with.
+func TestAKeyAsOthersTakeIt(t *testing.T) {
+	t.Parallel()
+	const want = "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\n-----END PUBLIC KEY-----\n"
+	if got, err := PublicKey("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo").PEM(); err != nil || got != want {
+		t.Errorf("%s, %v", got, err)
+	}
+	if got, err := PublicKey("x").PEM(); err == nil || got != "" {
+		t.Errorf("of what is no key: %q", got)
+	}
+}
+
 func allTypes() []PayloadType {
 	return []PayloadType{
 		TypeDeclaration, TypeHello, TypeHelloAnswer, TypeReport, TypeReceipt, TypeWork,

@@ -269,3 +269,50 @@ func TestWhatFailsAsItIsCancelledWasCancelled(t *testing.T) {
 		}
 	})
 }
+
+// The provenance is that of each answer; the newest build of a module is found with
+// it, and what was refused is no build and says why.
+func TestTheProvenanceOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		add(t, d, request(t, "web", "c1", 1, t0()))
+		r := mustTake(t, d, "b1", t0())
+		a := built(t, r, "b1", "x")
+		a.Provenance = document.Sum([]byte("provenance"))
+		save(t, d, a, t0())
+		dbtest.Read(t, d, func(tx *db.Tx) error {
+			by, err := deliverystore.AttestedBy(tx, r.ID)
+			if err != nil || by.Provenance != a.Provenance || by.Build != a.Build || by.Builder != "b1" || by.Request.ID != r.ID {
+				t.Errorf("%+v, %v", by, err)
+			}
+			if newest, err := deliverystore.NewestAttested(tx, "web"); err != nil || newest.Provenance != a.Provenance {
+				t.Errorf("%+v, %v", newest, err)
+			}
+			if _, err := deliverystore.NewestAttested(tx, "dns"); fault.KindOf(err) != fault.NotFound {
+				t.Error(err)
+			}
+			line, err := deliverystore.OneAttempt(tx, r.ID)
+			if line.Provenance != a.Provenance {
+				t.Errorf("%+v", line)
+			}
+			return err
+		})
+		add(t, d, request(t, "web", "c2", 1, t0()))
+		r = mustTake(t, d, "b1", t0())
+		dbtest.Write(t, d, func(tx *db.Tx) error {
+			refused := build.Answer{Request: r.ID, Builder: "b1", Outcome: build.OutcomeEnvironment, Why: "it does not stand"}
+			_, err := deliverystore.SaveAnswer(tx, deliverystore.AnswerRow{Answer: refused, Envelope: []byte(`{}`), At: t0(), Finding: "it does not stand"})
+			return err
+		})
+		dbtest.Read(t, d, func(tx *db.Tx) error {
+			if _, err := deliverystore.AttestedBy(tx, r.ID); fault.KindOf(err) != fault.Conflict {
+				t.Error(err)
+			}
+			line, err := deliverystore.OneAttempt(tx, r.ID)
+			if line.Finding != "it does not stand" || line.State != "environment" {
+				t.Errorf("%+v", line)
+			}
+			return err
+		})
+	})
+}
