@@ -62,7 +62,8 @@ func goProgram(t *testing.T, r *supplytest.Registry) map[string]string {
 const goBuild = "go list -deps -test ./... >/dev/null\ncat \"$(go list -f '{{.Dir}}' example.com/words)/words.go\" >dist/says"
 
 // A Go program is built from what its go.sum names: fetched once, proven, and kept
-// for the next build, which needs nobody.
+// for the next build, which needs nobody; a build that checks another one uses
+// none of it.
 func TestAGoProgramIsBuiltFromWhatItsSumsName(t *testing.T) {
 	t.Parallel()
 	needsSandbox(t)
@@ -97,6 +98,12 @@ func TestAGoProgramIsBuiltFromWhatItsSumsName(t *testing.T) {
 	b := rig.build(q)
 	if b.Outcome != build.OutcomeBuilt || b.Content != a.Content || len(outside.Asked()) > 0 {
 		t.Errorf("again: %s: %s\n%s", b.Outcome, b.Why, rig.controller.logOf(q))
+	}
+	outside.Wrong(nil)
+	q.Check = q.ID
+	q = identified(t, q)
+	if c := rig.build(q); c.Outcome != build.OutcomeBuilt || c.Content != a.Content || len(outside.Asked()) != 4 {
+		t.Errorf("a check uses what was kept: %s: %s\n%s", c.Outcome, c.Why, rig.controller.logOf(q))
 	}
 }
 
