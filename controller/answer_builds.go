@@ -18,23 +18,10 @@ import (
 
 func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsIn) (api.BuildsOut, error) {
 	out := api.BuildsOut{Builds: []api.BuildOut{}}
-	l := deliverystore.Listing{Module: in.Module, Failed: in.Failed, Limit: in.Limit + 1}
-	if in.Limit <= 0 || in.Limit > 1000 {
-		l.Limit = 51
-	}
-	if in.Since > 0 {
-		l.Since = time.UnixMilli(in.Since)
-	}
-	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
-		if in.Module != "" {
-			if _, err := deliverystore.Module(tx, in.Module); err != nil {
-				return err
-			}
-		}
-		if in.Before != "" {
-			if l.Before, err = deliverystore.FindRequest(tx, in.Before); err != nil {
-				return err
-			}
+	err := c.db.Read(ctx, func(tx *db.Tx) error {
+		l, err := listing(tx, in)
+		if err != nil {
+			return err
 		}
 		if err := listed(tx, l, &out); err != nil {
 			return err
@@ -54,6 +41,26 @@ func (c *Controller) answerBuilds(ctx context.Context, _ api.Who, in api.BuildsI
 		}
 		return nil
 	})
+}
+
+// listing is which part of the record somebody asks for, and one line more.
+func listing(tx *db.Tx, in api.BuildsIn) (l deliverystore.Listing, err error) {
+	l = deliverystore.Listing{Module: in.Module, Failed: in.Failed, Limit: in.Limit + 1}
+	if in.Limit <= 0 || in.Limit > 1000 {
+		l.Limit = 51
+	}
+	if in.Since > 0 {
+		l.Since = time.UnixMilli(in.Since)
+	}
+	if in.Module != "" {
+		if _, err := deliverystore.Module(tx, in.Module); err != nil {
+			return l, err
+		}
+	}
+	if in.Before != "" {
+		l.Before, err = deliverystore.FindRequest(tx, in.Before)
+	}
+	return l, err
 }
 
 // listed fills in a page of the record of builds, which is one shorter than what
