@@ -149,7 +149,7 @@ func (c *Controller) authorize(ctx context.Context, a registry.Access) error {
 // authorizeOperator lets a person who may see everything in with his login.
 func authorizeOperator(tx *db.Tx, id string, secret identity.Secret) error {
 	row, err := identitystore.Login(tx, id)
-	if fault.KindOf(err) == fault.NotFound || err == nil && !(secret.Matches(row.Hash) && identity.May(row.Role, identity.Operator)) {
+	if fault.KindOf(err) == fault.NotFound || err == nil && (!secret.Matches(row.Hash) || !identity.May(row.Role, identity.Operator)) {
 		return fault.New(fault.Denied, "no valid credential")
 	}
 	return err
