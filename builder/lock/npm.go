@@ -77,7 +77,7 @@ func (p npmPackage) named(key string) (Npm, error) {
 		}
 	}
 	if n.Hashes = integrity(p.Integrity); len(n.Hashes) == 0 {
-		const install = "npm install --package-lock-only, without node_modules, writes it"
+		const install = "npm keeps what stands there: remove the file and node_modules, and npm install --package-lock-only writes it anew"
 		if p.Integrity == "" {
 			return n, fault.New(fault.Invalid, "it has no integrity").With(install)
 		}

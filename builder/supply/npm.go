@@ -112,8 +112,8 @@ func (x *Session) unnamedNpm(path string) error {
 	if x.from.Npm == "" {
 		return nowhere("npm packages", "--npm-registry")
 	}
-	return fault.New(fault.NotFound, "the npm package %s is in no package-lock.json of the tree, with a hash", shortly(path)).
-		With("npm install, and commit package.json and package-lock.json")
+	return fault.New(fault.NotFound, "the npm package %s is in no package-lock.json of the tree, with a hash that proves it", shortly(path)).
+		With("npm install, and commit package.json and package-lock.json; of a hash that proves nothing the log says what to do, before the first command")
 }
 
 // envNpm has npm ask here, whichever registry the lock file says, and for
