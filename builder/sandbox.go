@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -248,5 +249,20 @@ func (s *sandbox) etcMounts() []string {
 	for _, name := range []string{"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs", "ssl/openssl.cnf", "ca-certificates.conf", "mime.types"} {
 		a = append(a, "--ro-bind-try", "/etc/"+name, "/etc/"+name)
 	}
+	for _, file := range javaFiles("/etc") {
+		a = append(a, "--ro-bind-try", file, file)
+	}
 	return a
+}
+
+// javaFiles are those without which no Java starts where the system keeps them
+// below etc, and its own folder has links to them. What is there for remote
+// management is left out: it has passwords.
+func javaFiles(etc string) []string {
+	all := []string{}
+	for _, pattern := range []string{"java*-openjdk*/*.properties", "java*-openjdk*/*.cfg", "java*-openjdk*/security", "java*-openjdk*/jfr"} {
+		found, _ := filepath.Glob(filepath.Join(etc, pattern)) // the pattern is right
+		all = append(all, found...)
+	}
+	return all
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -137,6 +139,38 @@ build
 `
 	if code != 0 || log != want {
 		t.Errorf("status %d, said:\n%s\nwant:\n%s", code, log, want)
+	}
+}
+
+// A Java of the system's has links into /etc to what it does not start without;
+// nothing else of /etc comes in with that.
+func TestJavaFindsItsSettings(t *testing.T) {
+	t.Parallel()
+	etc := t.TempDir()
+	for _, name := range []string{
+		"java-17-openjdk/jvm-amd64.cfg", "java-17-openjdk/net.properties", "java-17-openjdk/security/java.security", "java-17-openjdk/jfr/default.jfc",
+		"java-17-openjdk/management/jmxremote.password", "java-17-openjdk/key", "shadow", "maven/settings.xml",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(etc, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(etc, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := javaFiles(etc)
+	for i := range got {
+		got[i] = strings.TrimPrefix(got[i], etc+"/java-17-openjdk/")
+	}
+	slices.Sort(got)
+	if want := []string{"jfr", "jvm-amd64.cfg", "net.properties", "security"}; !slices.Equal(got, want) {
+		t.Errorf("of Java's settings come in %q, want %q", got, want)
+	}
+	if _, err := exec.LookPath("java"); err != nil {
+		return
+	}
+	if code, log := inSandbox(t, Limits{}, "java -version && ls /etc | grep java && ! ls /etc/java*/management"); code != 0 {
+		t.Errorf("no Java starts: status %d, said:\n%s", code, log)
 	}
 }
 
