@@ -109,16 +109,16 @@ func (d *drafter) units() {
 	}
 }
 
-// program builds the commands of a Go module, where that needs no network.
+// program builds the commands of a Go module, where what it asks for is in the
+// tree, or is named there with its hash.
 func (d *drafter) program() {
 	text, err := fs.ReadFile(d.files, "go.mod")
 	if err != nil || !d.main() {
 		return
 	}
-	_, err = fs.Stat(d.files, "vendor/modules.txt")
 	switch {
-	case err != nil && requires(string(text)):
-		d.Left = append(d.Left, "go.mod: it asks for other modules, and a build has no network; go mod vendor puts them into the repository")
+	case requires(string(text)) && !d.has("vendor/modules.txt") && !d.has("go.sum"):
+		d.Left = append(d.Left, "go.mod: it asks for other modules, and there is no go.sum, which says with their hashes what a build fetches; go mod tidy writes it")
 		return
 	case d.source.Build != nil:
 		return
@@ -129,6 +129,11 @@ func (d *drafter) program() {
 		Test:      [][]string{{"go", "test", "./..."}},
 		Artifacts: map[string]manifest.Artifact{"bin": {Type: "archive", Path: "bin"}},
 	}
+}
+
+func (d *drafter) has(name string) bool {
+	info, err := fs.Stat(d.files, name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // requires reports whether a go.mod asks for other modules.

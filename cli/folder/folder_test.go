@@ -65,6 +65,26 @@ func TestADraftIsGood(t *testing.T) {
 	})
 }
 
+// A program that takes others' modules in is drafted where the tree says which: a
+// build fetches what go.sum names. Without that, what to do is said.
+func TestAProgramThatAsksForModulesIsDrafted(t *testing.T) {
+	t.Parallel()
+	for sums, drafted := range map[string]bool{"go.sum": true, "vendor/modules.txt": true, "other.sum": false} {
+		dir := t.TempDir()
+		write(t, dir, map[string]string{"go.mod": "module x\n\nrequire example.org/y v1.0.0\n", "main.go": "package main\n", sums: ""})
+		d, err := folder.Draft(dir, "site")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(d.Text, `"artifact": "bin"`); got != drafted {
+			t.Errorf("with %s, drafted: %v\n%s", sums, got, d.Text)
+		}
+		if got := strings.Contains(strings.Join(d.Left, "\n"), "go mod tidy"); got == drafted {
+			t.Errorf("with %s, it says: %q", sums, d.Left)
+		}
+	}
+}
+
 // Another look sees the manifest and the files, and what it finds counts.
 func TestAnotherLook(t *testing.T) {
 	t.Parallel()
