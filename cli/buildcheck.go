@@ -18,10 +18,10 @@ func (s *shell) buildCheck() *cobra.Command {
 		Use:   "check BUILD",
 		Short: "Make a build once more and compare: is it reproducible?",
 		Long: `Make a build once more, of the same commit against the same inputs, and compare
-what comes of it: by another builder where there is one, otherwise by the same in
-another folder, and without anything that was kept of earlier builds but images,
-which are named by digest. Where an artifact is not the same, what differs is
-shown: of archives, which files.
+what comes of it: by another builder where one takes it within ten minutes,
+otherwise by the same in another folder, and without anything that was kept of
+earlier builds but images, which are named by digest. Where an artifact is not
+the same, what differs is shown: of archives, which files.
 
 A check decides nothing. It changes neither what is current nor a verdict, nothing
 of it is published, and what is to be delivered is built before it. What came of

@@ -52,7 +52,7 @@ func TestWhoMakesACheck(t *testing.T) {
 		for what, l := range map[string]deliverystore.Leasing{
 			"one that cannot":    {Builder: "b2", Now: at, Alone: true},
 			"who made it":        {Builder: "b1", Now: at, Checks: true},
-			"who made it, later": {Builder: "b1", Now: at.Add(time.Minute - 1), Checks: true},
+			"who made it, later": {Builder: "b1", Now: at.Add(10*time.Minute - 1), Checks: true},
 		} {
 			if r := lend(t, d, l); r != nil {
 				t.Errorf("%s is given %s", what, r.ID)
@@ -66,7 +66,7 @@ func TestWhoMakesACheck(t *testing.T) {
 			return deliverystore.Withdraw(tx, request(t, "web", "c2", 1, t0()).ID, "cancelled by ann", at)
 		})
 		for _, l := range []deliverystore.Leasing{
-			{Builder: "b3", Now: at, Checks: true}, {Builder: "b1", Now: at, Checks: true, Alone: true}, {Builder: "b1", Now: at.Add(time.Minute), Checks: true},
+			{Builder: "b3", Now: at, Checks: true}, {Builder: "b1", Now: at, Checks: true, Alone: true}, {Builder: "b1", Now: at.Add(10 * time.Minute), Checks: true},
 		} {
 			r := lend(t, d, l)
 			if r == nil || r.ID != c.ID || r.Check != of.ID || r.Avoid != "b1" {

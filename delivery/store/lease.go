@@ -11,8 +11,8 @@ import (
 const lostAt = 3
 
 // checkPatience is how long a check waits for another builder than the one that
-// made what is checked.
-const checkPatience = time.Minute
+// made what is checked: as long as that may have to deliver something first.
+const checkPatience = 10 * time.Minute
 
 // Leasing is a builder that asks for work.
 type Leasing struct {
