@@ -30,18 +30,11 @@ func (o *order) packImage(ctx context.Context, name string, made manifest.Artifa
 	if err != nil {
 		return environment("%s", said(fault.Add(err, "artifact %q: stand on the image %s", name, made.Base)))
 	}
-	own := filepath.Join(o.bench.packed(), "layer-"+name)
-	var top layer.Layer
-	err = effect.Do("builder.layer.write", func() error {
-		file, err := os.OpenFile(own, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
-			return fault.Wrap(fault.Unavailable, err, "make %q", own)
-		}
-		top, err = layer.Write(ctx, dir, made.At, made.Base == "", file)
-		return errors.Join(err, file.Close())
+	top, own, err := o.layer(name, func(out *os.File) (layer.Layer, error) {
+		return layer.Write(ctx, dir, made.At, made.Base == "", out)
 	})
 	if err != nil {
-		return fault.Add(disk.Say(err, own), "pack the artifact %q", name)
+		return err
 	}
 	layers := layersOf(base)
 	for i := range layers {
@@ -50,6 +43,23 @@ func (o *order) packImage(ctx context.Context, name string, made manifest.Artifa
 	layers = append(layers, top)
 	o.carry(blob{name + ".tar.gz", layer.Media, top.Digest, top.Size, own})
 	return o.compose(name, layer.Says{Platform: o.request.Platform, Base: base.Config, Command: made.Command, Env: made.Env}, layers)
+}
+
+// layer writes the layer that is an image's own, and says where it is.
+func (o *order) layer(name string, write func(*os.File) (layer.Layer, error)) (top layer.Layer, own string, err error) {
+	own = filepath.Join(o.bench.packed(), "layer-"+name)
+	err = effect.Do("builder.layer.write", func() error {
+		file, err := os.OpenFile(own, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return fault.Wrap(fault.Unavailable, err, "make %q", own)
+		}
+		top, err = write(file)
+		return errors.Join(err, file.Close())
+	})
+	if err != nil {
+		return top, own, fault.Add(disk.Say(err, own), "pack the artifact %q", name)
+	}
+	return top, own, nil
 }
 
 // compose keeps an image of these layers to be published.

@@ -67,7 +67,7 @@ func TestABuilderIsKilledAnywhere(t *testing.T) {
 	for _, want := range []string{
 		"builder.images.pull#1", "builder.images.unpack#1", "builder.images.clear#1",
 		"builder.shelf.open#2", "builder.shelf.begin#2", "builder.shelf.keep#2", "builder.shelf.drop#2", // of images and of libraries
-		"builder.layer.write#1", "builder.image.keep#1", "builder.base.pull#1", "builder.image.push#1",
+		"builder.layer.write#1", "builder.stage.begin#2", "builder.stage.fill#1", "builder.image.keep#1", "builder.base.pull#1", "builder.image.push#1",
 		"builder.library.gather#1", "builder.input.fetch#1", "builder.laid.make#1", "builder.laid.settle#1", "builder.wiring.write#1",
 		"archive.directory.make#1", "archive.file.write#1", "archive.link.make#1",
 		"builder.workshop.make#1", "builder.command.run#1", "builder.archive.pack#1", "builder.package.write#1", "builder.blob.push#1",
@@ -150,11 +150,12 @@ func sweepOn(t *testing.T, d powered, env ...string) {
 		must(t, os.WriteFile(filepath.Join(old, "about.json"), []byte(`{"size": 1099511627776, "entries": 1}`), 0o600))
 	}
 	manifestIn := strings.Replace(siteManifest, `"artifacts": {`, `"in": "`+in.Image+`:1", "artifacts": {"sdk": {"type": "library", "language": "go"},
-		"deb": {"type": "package", "path": "dist", "version": "1.0"}, "image": {"type": "image", "path": "dist", "base": "`+in.Image+`:1"}, `, 1)
+		"deb": {"type": "package", "path": "dist", "version": "1.0"}, "image": {"type": "image", "path": "dist", "base": "`+in.Image+`:1"}, "file": {"type": "image", "file": "Containerfile"}, `, 1)
 	q := repo.request(repo.commit(site(map[string]string{
 		"module.json": manifestIn, "go.mod": "module example.com/site\n", "site.go": "package site\n",
 		"build.sh": "read x <page.html\necho $x >dist/index.html\n", "test.sh": "read x <dist/index.html; [ $x = hello ]\n",
-		"dist/run": "#!/bin/sh\n", "dist/home": "-> index.html",
+		"Containerfile": "FROM " + in.Image + ":1 AS one\nRUN echo made >/made\nFROM one\nCOPY dist /srv/\n",
+		"dist/run":      "#!/bin/sh\n", "dist/home": "-> index.html",
 	})), "")
 	q.Environment = &in
 	q.Closure, q.Laid = []manifest.Input{{Module: lib.Module, Artifact: lib.Artifact, Digest: lib.Digest}}, []build.Laid{lib}

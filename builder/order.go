@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"noxmesh/builder/gateway"
+	"noxmesh/builder/recipe"
 	"noxmesh/builder/rootfs"
 	"noxmesh/builder/shelf"
 	"noxmesh/builder/supply"
@@ -51,6 +52,7 @@ type order struct {
 	manifest manifest.Source
 	step     build.Step
 	packed   packed
+	recipes  map[string]*recipe.Recipe // by the artifact that is made as a container file says
 	laid     laid
 	depends  *supply.Session // what the tree's lock files name; nil where they name nothing, or nothing is fetched
 	images   images
@@ -196,6 +198,9 @@ func (o *order) clone(ctx context.Context, _ *made) error {
 	if err := o.keepFiles(); err != nil {
 		return err
 	}
+	if err := o.readRecipes(); err != nil {
+		return err
+	}
 	if err := o.readLocks(); err != nil {
 		return err
 	}
@@ -289,7 +294,7 @@ func (o *order) commands(ctx context.Context, all [][]string) error {
 			return err
 		}
 		if code != 0 {
-			return &exited{argv, code, said.lines(), o.depends.Lacking(), o.limits}
+			return &exited{argv: argv, code: code, last: said.lines(), lacks: o.depends.Lacking(), limits: o.limits}
 		}
 		o.log.Note("# %s", shortly(time.Since(began)))
 	}
@@ -312,6 +317,7 @@ type exited struct {
 	argv   []string
 	code   int
 	last   string
+	at     string // the line that it stands in, of a container file
 	lacks  string // what it asked for and no lock file names
 	limits Limits
 }
@@ -332,7 +338,7 @@ func (e *exited) short() string {
 }
 
 func (e *exited) Error() string {
-	return strings.TrimSpace(e.short() + "\n" + e.last + e.perhaps() + e.lacking())
+	return strings.TrimSpace(e.at + e.short() + "\n" + e.last + e.perhaps() + e.lacking())
 }
 
 // perhaps is the limit that the last words of a command mostly come from, where

@@ -119,6 +119,9 @@ func (o *order) packOne(ctx context.Context, name string, made manifest.Artifact
 	case typePackage:
 		return o.packPackage(ctx, name, made, dir)
 	case typeImage:
+		if made.File != "" {
+			return o.packFile(ctx, name, made, dir)
+		}
 		return o.packImage(ctx, name, made, dir)
 	}
 	return o.packFolder(ctx, name, dir)

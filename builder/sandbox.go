@@ -58,6 +58,10 @@ type command struct {
 	most   time.Duration // processor time of one process
 	out    io.Writer     // both of its outputs
 
+	stage string      // in place of tree, laid and root: what is below it, to be written to
+	at    string      // then: where it runs
+	env   [][2]string // then: what it is told of its surroundings
+
 	network *gateway.Gateway // nil: none
 	depends *supply.Session  // where there is no network: what the lock files name; nil: nothing
 
@@ -188,17 +192,23 @@ func (s *sandbox) args(c command) []string {
 	size := number(c.limits.Temporary)
 	a := []string{
 		"--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL",
-		"--uid", "1000", "--gid", "1000", "--hostname", "build",
+		"--hostname", "build",
 	}
 	if s.noUserns {
 		a = append(a, "--disable-userns")
 	}
-	a = append(a, c.below...)
-	a = append(a, "--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
-		"--size", size, "--perms", "1777", "--tmpfs", "/tmp", "--dir", "/home", "--size", size, "--tmpfs", "/home/build",
-		"--bind", c.tree, "/build", "--chdir", "/build")
-	a = append(append(append(a, c.laid.mounts()...), c.files...), "--remount-ro", "/")
-	env := slices.Concat(environmentOf(c.root), c.laid.env)
+	devices := []string{"--proc", "/proc", "--dev", "/dev", "--size", "67108864", "--tmpfs", "/dev/shm", "--remount-ro", "/dev"}
+	var env [][2]string
+	if c.stage != "" {
+		a = append(append(append(a, "--uid", "0", "--gid", "0", "--bind", c.stage, "/"), devices...), "--chdir", c.at)
+		env = append(append(sandboxEnvironment(), [][2]string{{"HOME", "/root"}, {"USER", "root"}}...), c.env...)
+	} else {
+		a = append(append(append(a, "--uid", "1000", "--gid", "1000"), c.below...), devices...)
+		a = append(a, "--size", size, "--perms", "1777", "--tmpfs", "/tmp", "--dir", "/home", "--size", size, "--tmpfs", "/home/build",
+			"--bind", c.tree, "/build", "--chdir", "/build")
+		a = append(append(append(a, c.laid.mounts()...), c.files...), "--remount-ro", "/")
+		env = slices.Concat(environmentOf(c.root), c.laid.env)
+	}
 	if c.network != nil {
 		env = append(env, proxies()...)
 	} else {

@@ -23,7 +23,7 @@ func artifactFieldsOf(artifactType string) (artifactFields, bool) {
 		typeArchive: {must: []string{"path"}},
 		typeLibrary: {must: []string{"language"}, may: []string{"path"}},
 		typePackage: {must: []string{"path", "version"}, may: []string{"name", "depends"}},
-		typeImage:   {must: []string{"path"}, may: []string{"base", "at", "command", "env"}},
+		typeImage:   {must: []string{}, may: []string{"path", "file", "base", "at", "command", "env"}},
 	}
 	f, ok := table[artifactType]
 	return f, ok
@@ -31,14 +31,14 @@ func artifactFieldsOf(artifactType string) (artifactFields, bool) {
 
 // artifactKeys is the keys that depend on an artifact's type.
 func artifactKeys() []string {
-	return []string{"path", "language", "name", "version", "depends", "base", "at", "command", "env"}
+	return []string{"path", "language", "name", "version", "depends", "file", "base", "at", "command", "env"}
 }
 
 // says is which of the keys that depend on its type an artifact has.
 func (a Artifact) says(key string) bool {
 	return map[string]bool{
 		"path": a.Path != "", "language": a.Language != "", "name": a.Name != "", "version": a.Version != "", "depends": a.Depends != nil,
-		"base": a.Base != "", "at": a.At != "", "command": a.Command != nil, "env": a.Env != nil,
+		"file": a.File != "", "base": a.Base != "", "at": a.At != "", "command": a.Command != nil, "env": a.Env != nil,
 	}[key]
 }
 
@@ -55,7 +55,7 @@ func (c *checker) artifact(path, name string, a Artifact) {
 			c.Fault(path, wantOf(key), "an artifact of type %s needs %s", a.Type, key)
 		}
 	}
-	if a.Path != "" || !known || slices.Contains(f.must, "path") {
+	if a.Path != "" || !known || slices.Contains(f.must, "path") || a.Type == typeImage && a.File == "" {
 		c.relative(path+".path", a.Path)
 	}
 	switch {
@@ -70,6 +70,7 @@ func (c *checker) artifact(path, name string, a Artifact) {
 
 // image checks what an image says of itself.
 func (c *checker) image(path string, a Artifact) {
+	c.file(path, a)
 	if a.At != "" && a.At != "/" && (a.At[0] != '/' || document.BadRelative(a.At[1:]) != "") {
 		c.Fault(path+".at", "want a clean absolute path, as /srv", "%q is not where something can be in an image", document.Short(a.At))
 	}
@@ -83,6 +84,19 @@ func (c *checker) image(path string, a Artifact) {
 		}
 		if len(a.Env[name]) > ContentLimit || strings.ContainsRune(a.Env[name], 0) {
 			c.Fault(at, "want at most 64 KiB and no zero byte", "the value cannot stand in an environment")
+		}
+	}
+}
+
+// file checks an image that is made as a container file says.
+func (c *checker) file(path string, a Artifact) {
+	if a.File == "" {
+		return
+	}
+	c.relative(path+".file", a.File)
+	for _, key := range []string{"base", "at", "command", "env"} {
+		if a.says(key) {
+			c.FaultKey(path+"."+key, "take it out, and say it in the container file", "%s is said by the container file %q", key, document.Short(a.File))
 		}
 	}
 }
@@ -168,6 +182,7 @@ func artifactExamples() map[string]string {
 		"build.artifacts.*.name":      `"board"`,
 		"build.artifacts.*.version":   `"1.4.2"`,
 		"build.artifacts.*.depends":   `["libc6 (>= 2.36)"]`,
+		"build.artifacts.*.file":      `"Containerfile"`,
 		"build.artifacts.*.base":      `"debian@sha256:0123…"`,
 		"build.artifacts.*.at":        `"/srv"`,
 		"build.artifacts.*.command":   `["/srv/serve", "--port", "80"]`,

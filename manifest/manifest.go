@@ -57,6 +57,7 @@ type Artifact struct {
 	Version  string   `json:"version,omitempty"`  // of a package: somebody raises it, no commit does
 	Depends  []string `json:"depends,omitempty"`  // of a package: "libc6 (>= 2.36)"
 
+	File    string            `json:"file,omitempty"`    // of an image: the container file that it is made as; empty: of a folder
 	Base    string            `json:"base,omitempty"`    // of an image: what it stands on; empty: on nothing
 	At      string            `json:"at,omitempty"`      // of an image: where in it the folder is; empty: at its root
 	Command []string          `json:"command,omitempty"` // of an image: what it runs; empty: what its base does

@@ -114,6 +114,7 @@ func sourceKeywords() map[string]keywords {
 		"build.artifacts.*":           {"allOf": artifactRules()},
 		"build.artifacts.*.type":      {"enum": artifactTypes()},
 		"build.artifacts.*.path":      relative(true),
+		"build.artifacts.*.file":      relative(false),
 		"build.artifacts.*.language":  {"pattern": patternName + "|^$"},
 		"build.artifacts.*.name":      {"pattern": packageName.String() + "|^$"},
 		"build.artifacts.*.version":   {"pattern": packageVersion.String() + "|^$"},
@@ -153,12 +154,28 @@ func artifactRules() []any {
 				properties[key] = none()
 			}
 		}
+		then := keywords{"required": f.must, "properties": properties}
+		if t == typeImage {
+			then["anyOf"] = []any{imageOf("path"), imageOf("file", "base", "at", "command", "env")}
+		}
 		rules = append(rules, keywords{
 			"if":   keywords{"properties": keywords{"type": keywords{"const": t}}, "required": []string{"type"}},
-			"then": keywords{"required": f.must, "properties": properties},
+			"then": then,
 		})
 	}
 	return rules
+}
+
+// imageOf is an image that is made of what this key names, and says none of the others.
+func imageOf(key string, none ...string) keywords {
+	properties := keywords{key: keywords{"minLength": 1}}
+	for _, other := range none {
+		properties[other] = false
+	}
+	if key == "path" {
+		properties["file"] = keywords{"maxLength": 0}
+	}
+	return keywords{"required": []string{key}, "properties": properties}
 }
 
 // command is the program and its words.

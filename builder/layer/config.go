@@ -16,6 +16,9 @@ type Says struct {
 	Base     []byte            // the configuration of what it stands on; nil: of nothing
 	Command  []string          // what it runs; nil: what its base does
 	Env      map[string]string // beside its base's
+
+	// Instead takes the place of what its base says under these keys; nil takes it away.
+	Instead map[string]json.RawMessage
 }
 
 // config is an image's configuration, as others read it.
@@ -71,6 +74,11 @@ func (s Says) over(base map[string]json.RawMessage) error {
 		text, err := json.Marshal(v)
 		base[key] = text
 		return err
+	}
+	for key, value := range s.Instead {
+		if base[key] = value; value == nil {
+			delete(base, key)
+		}
 	}
 	if s.Command != nil {
 		delete(base, "Cmd")

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
 	"os"
 	"path"
@@ -42,6 +43,51 @@ func Write(ctx context.Context, root *os.Root, at string, alone bool, out io.Wri
 	if err != nil {
 		return Layer{}, err
 	}
+	at = strings.Trim(at, "/")
+	return written(out, len(entries), func(t *tar.Writer) error {
+		if alone {
+			if err := way(t, at); err != nil {
+				return err
+			}
+		}
+		for _, e := range entries {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := add(t, root, path.Join(at, e.Path), e); err != nil {
+				return fault.Wrap(fault.Unknown, err, "pack %q", e.Path)
+			}
+		}
+		return nil
+	})
+}
+
+// Change is one way in which an image differs from what it stands on.
+type Change struct {
+	archive.Entry
+	Gone bool // it is there no more, and nothing below it
+}
+
+// Over writes changes as a layer, in their order. What they change is below root.
+func Over(ctx context.Context, root *os.Root, changes []Change, out io.Writer) (Layer, error) {
+	return written(out, len(changes), func(t *tar.Writer) error {
+		for _, c := range changes {
+			err := ctx.Err()
+			if c.Gone {
+				err = errors.Join(err, t.WriteHeader(header(path.Join(path.Dir(c.Path), ".wh."+path.Base(c.Path)), tar.TypeReg, 0o644, 0)))
+			} else if err == nil {
+				err = add(t, root, c.Path, c.Entry)
+			}
+			if err != nil {
+				return fault.Wrap(fault.Unknown, err, "pack %q", c.Path)
+			}
+		}
+		return nil
+	})
+}
+
+// written is a layer of what fill writes.
+func written(out io.Writer, entries int, fill func(*tar.Writer) error) (Layer, error) {
 	packed, plain := sha256.New(), sha256.New()
 	size := &counted{}
 	z, err := gzip.NewWriterLevel(io.MultiWriter(out, packed, size), level)
@@ -49,19 +95,8 @@ func Write(ctx context.Context, root *os.Root, at string, alone bool, out io.Wri
 		return Layer{}, err
 	}
 	t := tar.NewWriter(io.MultiWriter(z, plain))
-	at = strings.Trim(at, "/")
-	if alone {
-		if err := way(t, at); err != nil {
-			return Layer{}, err
-		}
-	}
-	for _, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return Layer{}, err
-		}
-		if err := add(t, root, path.Join(at, e.Path), e); err != nil {
-			return Layer{}, fault.Wrap(fault.Unknown, err, "pack %q", e.Path)
-		}
+	if err := fill(t); err != nil {
+		return Layer{}, err
 	}
 	if err := t.Close(); err != nil {
 		return Layer{}, err
@@ -69,7 +104,7 @@ func Write(ctx context.Context, root *os.Root, at string, alone bool, out io.Wri
 	if err := z.Close(); err != nil {
 		return Layer{}, err
 	}
-	return Layer{Media, document.FromHash(packed.Sum(nil)), size.n, document.FromHash(plain.Sum(nil)), len(entries)}, nil
+	return Layer{Media, document.FromHash(packed.Sum(nil)), size.n, document.FromHash(plain.Sum(nil)), entries}, nil
 }
 
 // way writes the folders on the way to a path, and that.

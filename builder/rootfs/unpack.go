@@ -279,3 +279,12 @@ func (u *unpacking) hasShell() bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
+
+// Within is where a path of a root file system is, through every link and never out of it.
+func Within(root, path string) (string, error) {
+	at, err := securejoin.SecureJoin(root, path)
+	if err != nil {
+		return "", fault.Wrap(fault.Invalid, err, "find %q", document.Short(path))
+	}
+	return at, nil
+}

@@ -39,7 +39,7 @@ func elsewhere() map[string]string {
 		"cli.manifest.write":     drafts,
 		"archive.directory.make": unpacks, "archive.file.write": unpacks, "archive.link.make": unpacks,
 		"builder.images.pull": images, "builder.images.unpack": images, "builder.images.clear": images,
-		"builder.package.write": packs, "builder.layer.write": packs, "builder.image.keep": packs, "builder.base.pull": packs, "builder.image.push": packs,
+		"builder.package.write": packs, "builder.layer.write": packs, "builder.stage.begin": packs, "builder.stage.fill": packs, "builder.image.keep": packs, "builder.base.pull": packs, "builder.image.push": packs,
 		"builder.depot.fill": takes, "builder.depot.keep": takes, "builder.depot.drop": takes,
 		"builder.shelf.begin": lays, "builder.shelf.keep": lays, "builder.shelf.drop": lays,
 		"registry.manifest.collect": collects, "registry.layer.collect": collects, "registry.repository.settle": collects, "registry.blob.collect": collects,

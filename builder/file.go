@@ -1,0 +1,269 @@
+package builder
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"noxmesh/builder/layer"
+	"noxmesh/builder/recipe"
+	"noxmesh/builder/rootfs"
+	"noxmesh/builder/stage"
+	"noxmesh/delivery/imports"
+	"noxmesh/delivery/imports/container"
+	"noxmesh/document"
+	"noxmesh/image"
+	"noxmesh/internal/disk"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+	"noxmesh/internal/oci/remote"
+	"noxmesh/manifest"
+)
+
+// readRecipes reads the container files of the module's images, as the repository
+// has them: a command that ran later has no part in what is made of them.
+func (o *order) readRecipes() error {
+	o.recipes = map[string]*recipe.Recipe{}
+	if o.manifest.Build == nil {
+		return nil
+	}
+	root, err := os.OpenRoot(o.bench.tree())
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "open the tree")
+	}
+	defer root.Close()
+	for _, name := range slices.Sorted(maps.Keys(o.manifest.Build.Artifacts)) {
+		made := o.manifest.Build.Artifacts[name]
+		if made.File == "" {
+			continue
+		}
+		if !(container.Language{}).Wants(made.File, false) {
+			return fault.New(fault.Invalid, "artifact %q: %q is not called as a container file is", name, made.File).
+				With("call it Containerfile, or as site.Containerfile: what it stands on is found by that")
+		}
+		text, err := readRegular(root, made.File, imports.FileLimit)
+		if err != nil {
+			return fault.Add(err, "artifact %q: file", name)
+		}
+		if err := unignored(root, cmp.Or(made.Path, "."), made.File); err != nil {
+			return fault.Add(err, "artifact %q", name)
+		}
+		if o.recipes[name], err = recipe.Read(made.File, text, o.request.Platform, o.refuses); err != nil {
+			return fault.Add(err, "artifact %q", name)
+		}
+	}
+	return nil
+}
+
+// unignored refuses a list of what COPY leaves out, which is not read.
+func unignored(root *os.Root, dir, file string) error {
+	for _, name := range []string{path.Join(dir, ".dockerignore"), path.Join(dir, ".containerignore"), file + ".dockerignore", file + ".containerignore"} {
+		if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+			return fault.New(fault.Invalid, "%q says what COPY leaves out, and is not read", name).
+				With("remove it, and name what is copied in the container file, or put it into a folder of its own and name that as path")
+		}
+	}
+	return nil
+}
+
+// refuses is why a container file may not stand on an image: its bytes must be named
+// by what the build is made of.
+func (o *order) refuses(named string) string {
+	of, ok := image.Parse(named)
+	switch {
+	case !ok:
+		return "it is not the name of an image"
+	case of.IsOwn():
+		if _, err := o.laidImage(of); err != nil {
+			return said(err)
+		}
+	case document.Digest(of.Digest).Valid(), named == o.manifest.Build.In:
+	default:
+		return "it is a name that may mean another image tomorrow: name it by its digest, as NAME@sha256:…, or name it as build.in too"
+	}
+	return ""
+}
+
+// baking is a container file that is carried out.
+type baking struct {
+	*order
+	name   string
+	recipe *recipe.Recipe
+	dir    string // what COPY takes from
+	stages map[int]*stage.Stage
+	states map[int]*recipe.State
+	bases  map[int]remote.Image // what each stands on at last
+}
+
+// packFile makes an image as its container file says.
+func (o *order) packFile(ctx context.Context, name string, made manifest.Artifact, dir *os.Root) error {
+	if err := noPointers(dir); err != nil {
+		return err
+	}
+	b := &baking{order: o, name: name, recipe: o.recipes[name], dir: dir.Name(), stages: map[int]*stage.Stage{}, states: map[int]*recipe.State{}, bases: map[int]remote.Image{}}
+	if err := unignored(dir, ".", path.Base(made.File)); err != nil {
+		return err
+	}
+	for _, at := range b.recipe.Needed() {
+		if err := b.stage(ctx, at); err != nil {
+			return err
+		}
+	}
+	return b.keep(ctx, len(b.recipe.Stages)-1)
+}
+
+// stage makes one stage.
+func (b *baking) stage(ctx context.Context, at int) error {
+	said := b.recipe.Stages[at]
+	var make func() (*stage.Stage, error)
+	var err error
+	if said.Image == "" {
+		below := b.stages[said.Below]
+		b.bases[at], b.states[at] = b.bases[said.Below], b.states[said.Below].On()
+		make = func() (*stage.Stage, error) { return below.On(ctx, b.place(at)) }
+	} else if make, err = b.begin(ctx, at); err != nil {
+		return err
+	}
+	err = effect.Do("builder.stage.begin", func() (err error) {
+		b.stages[at], err = make()
+		return err
+	})
+	if err != nil {
+		return fault.Add(disk.Say(err, b.bench.dir), "%s:%d: begin the stage %q", b.recipe.Path, said.Line, b.place(at))
+	}
+	return b.states[at].Carry(at, func(a recipe.Act) error { return b.act(ctx, at, a) })
+}
+
+func (b *baking) place(at int) string {
+	return filepath.Join(b.bench.dir, "stage-"+b.name+"-"+strconv.Itoa(at))
+}
+
+// begin is how a stage is made of the image that it stands on, or of nothing.
+func (b *baking) begin(ctx context.Context, at int) (make func() (*stage.Stage, error), err error) {
+	named := b.recipe.Stages[at].Image
+	var root rootfs.Root
+	if named != recipe.Scratch {
+		if root, err = b.rootOf(ctx, named); err == nil {
+			b.bases[at], err = b.base(ctx, named)
+		}
+		if err != nil {
+			return nil, environment("%s", said(fault.Add(disk.Say(err, b.bench.dir), "artifact %q: stand on the image %s", b.name, named)))
+		}
+	}
+	if b.states[at], err = b.recipe.Begin(b.bases[at].Config); err != nil {
+		return nil, err
+	}
+	var owner *stage.Owner
+	if as := b.bench.as; as != nil {
+		owner = &stage.Owner{UID: int(as.Uid), GID: int(as.Gid)}
+	}
+	return func() (*stage.Stage, error) { return stage.Begin(ctx, b.place(at), root.Dir, owner) }, nil
+}
+
+// rootOf is the root file system of an image that a stage stands on.
+func (o *order) rootOf(ctx context.Context, named string) (root rootfs.Root, err error) {
+	of, _ := image.Parse(named)
+	if o.images == nil {
+		return root, fault.New(fault.Unavailable, "this builder has no way to images")
+	}
+	source, made, err := o.sourceOf(of)
+	if err != nil {
+		return root, err
+	}
+	digest := cmp.Or(made, document.Digest(of.Digest), o.request.In())
+	err = o.patiently(ctx, func() (err error) {
+		root, err = o.images.Root(ctx, rootfs.Wanted{Of: of, Digest: digest, Platform: o.request.Platform, From: source})
+		return err
+	})
+	return root, err
+}
+
+// act does one thing to a stage's files.
+func (b *baking) act(ctx context.Context, at int, a recipe.Act) error {
+	s := b.stages[at]
+	if a.Command {
+		return b.command(ctx, s, a)
+	}
+	b.log.Note("%s:%d: %s", b.recipe.Path, a.Line, a)
+	err := effect.Do("builder.stage.fill", func() error {
+		if len(a.Words) == 0 {
+			return s.Folder(a.To)
+		}
+		from := b.dir
+		if a.From >= 0 {
+			from = b.stages[a.From].Dir
+		}
+		return s.Copy(ctx, from, a.Words, a.To, a.Into)
+	})
+	return disk.Say(err, b.bench.dir)
+}
+
+// command runs a command of a container file: within the same walls as every other,
+// but that what is below it is the stage, and that it may write there.
+func (b *baking) command(ctx context.Context, s *stage.Stage, a recipe.Act) error {
+	if b.sandbox == nil {
+		return environment("this builder has no sandbox to run commands in: %s", b.noSandbox)
+	}
+	for _, name := range []string{"proc", "dev"} {
+		if err := s.Place(name); err != nil {
+			return err
+		}
+	}
+	if err := s.Folder(a.To); err != nil {
+		return err
+	}
+	if shell, err := rootfs.Within(s.Dir, "/bin/sh"); err != nil {
+		return err
+	} else if _, err := os.Lstat(shell); err != nil {
+		return fault.New(fault.Invalid, "the stage has no /bin/sh, which commands are started with")
+	}
+	b.log.Command(a.Words)
+	last := &lastBytes{w: heard{b.order}}
+	code, err := b.sandbox.run(ctx, command{
+		argv: a.Words, as: b.bench.as, limits: b.limits, most: b.limits.Longest, out: last, network: b.gateway,
+		stage: s.Dir, at: a.To, env: a.Env,
+	})
+	if err == nil && code != 0 {
+		err = &exited{argv: a.Words, code: code, last: last.lines(), at: fmt.Sprintf("%s:%d: ", b.recipe.Path, a.Line), limits: b.limits}
+	}
+	return err
+}
+
+// keep keeps the image of a stage to be published.
+func (b *baking) keep(ctx context.Context, at int) error {
+	s, base := b.stages[at], b.bases[at]
+	instead, err := b.states[at].Says()
+	if err != nil {
+		return err
+	}
+	changes, err := s.Differs(ctx)
+	if err != nil {
+		return disk.Say(err, b.bench.dir)
+	}
+	layers := layersOf(base)
+	for _, l := range layers {
+		b.carry(blob{b.name + ".base", l.Media, l.Digest, l.Size, b.basePath(l.Digest)})
+	}
+	if len(changes) > 0 || len(layers) == 0 {
+		root, err := os.OpenRoot(s.Dir)
+		if err != nil {
+			return fault.Wrap(fault.Unavailable, err, "open %q", s.Dir)
+		}
+		defer root.Close()
+		top, path, err := b.layer(b.name, func(out *os.File) (layer.Layer, error) { return layer.Over(ctx, root, changes, out) })
+		if err != nil {
+			return err
+		}
+		layers = append(layers, top)
+		b.carry(blob{b.name + ".tar.gz", layer.Media, top.Digest, top.Size, path})
+	}
+	return b.compose(b.name, layer.Says{Platform: b.request.Platform, Base: base.Config, Instead: instead}, layers)
+}

@@ -1,0 +1,271 @@
+package stage
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"noxmesh/builder/rootfs"
+	"noxmesh/document"
+	"noxmesh/internal/fault"
+)
+
+// Owner is whose the files of a stage are outside of it, where that is another than
+// who makes it.
+type Owner struct{ UID, GID int }
+
+// Stage is the files of one image that is made.
+type Stage struct {
+	Dir   string
+	owner *Owner
+	below map[string]seen // by path: what it stands on
+}
+
+// seen is all that counts of a file.
+type seen struct {
+	kind       fs.FileMode
+	executable bool
+	is         string // the digest of its bytes, or where a link leads
+}
+
+// Begin makes a stage at dir of the root file system at root; with none it is empty.
+func Begin(ctx context.Context, dir, root string, owner *Owner) (*Stage, error) {
+	s := &Stage{Dir: dir, owner: owner, below: map[string]seen{}}
+	if err := s.folder(dir); err != nil || root == "" {
+		return s, err
+	}
+	err := s.tree(ctx, root, "/", func(rel string, is seen) { s.below[rel] = is })
+	return s, err
+}
+
+// On makes a stage at dir that stands on this one. What differs is told from what is
+// below both.
+func (s *Stage) On(ctx context.Context, dir string) (*Stage, error) {
+	on, err := Begin(ctx, dir, s.Dir, s.owner)
+	on.below = maps.Clone(s.below)
+	return on, err
+}
+
+func (s *Stage) own(at string) error {
+	if s.owner == nil {
+		return nil
+	}
+	return os.Lchown(at, s.owner.UID, s.owner.GID)
+}
+
+func (s *Stage) folder(at string) error {
+	if err := os.Mkdir(at, 0o755); err != nil {
+		return err
+	}
+	return errors.Join(os.Chmod(at, 0o755), s.own(at))
+}
+
+// Folder makes sure of a folder, and of those above it.
+func (s *Stage) Folder(name string) error {
+	at, err := rootfs.Within(s.Dir, name)
+	if err != nil {
+		return err
+	}
+	return s.folders(at)
+}
+
+func (s *Stage) folders(at string) error {
+	info, err := os.Lstat(at)
+	switch {
+	case err == nil && info.IsDir():
+		return nil
+	case err == nil:
+		return fault.New(fault.Invalid, "%q is no folder", s.named(at))
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	if err := s.folders(filepath.Dir(at)); err != nil {
+		return err
+	}
+	return s.folder(at)
+}
+
+// Place makes sure of a folder that no image has for it, and that is no link: a
+// command finds something else there.
+func (s *Stage) Place(name string) error {
+	at := filepath.Join(s.Dir, name)
+	info, err := os.Lstat(at)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.below[name] = seen{kind: fs.ModeDir}
+		return s.folder(at)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fault.New(fault.Invalid, "%q is no folder, and commands need one there", "/"+name)
+	}
+	return nil
+}
+
+func (s *Stage) named(at string) string {
+	rel, err := filepath.Rel(s.Dir, at)
+	if err != nil {
+		rel = at
+	}
+	return document.Short("/" + rel)
+}
+
+// Copy copies what the patterns name below root into the stage: a file to a path, or
+// into a folder, and of a folder what is in it.
+func (s *Stage) Copy(ctx context.Context, root string, patterns []string, to string, into bool) error {
+	for _, pattern := range patterns {
+		all, err := matching(root, pattern)
+		if err != nil {
+			return err
+		}
+		for _, name := range all {
+			if err := s.copyOne(ctx, root, name, to, into || len(all) > 1); err != nil {
+				return fault.Add(err, "copy %q", document.Short(name))
+			}
+		}
+	}
+	return nil
+}
+
+// matching is what a pattern names, in one order.
+func matching(root, pattern string) ([]string, error) {
+	name := path.Clean("/" + pattern)[1:]
+	if name == "" {
+		return []string{"."}, nil
+	}
+	if at, err := rootfs.Within(root, name); err == nil {
+		if _, err := os.Lstat(at); err == nil {
+			return []string{name}, nil
+		}
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	all, err := fs.Glob(dir.FS(), name)
+	if err == nil && len(all) == 0 {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, fault.Wrap(fault.NotFound, err, "find %q", document.Short(pattern))
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+func (s *Stage) copyOne(ctx context.Context, root, name, to string, into bool) error {
+	from, err := rootfs.Within(root, name)
+	if err != nil {
+		return err
+	}
+	info, err := os.Lstat(from)
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		if err := s.Folder(to); err != nil {
+			return err
+		}
+		return s.tree(ctx, from, to, nil)
+	}
+	at, err := rootfs.Within(s.Dir, to)
+	if err != nil {
+		return err
+	}
+	if is, err := os.Lstat(at); into || err == nil && is.IsDir() {
+		to = path.Join(to, path.Base(name))
+	}
+	_, err = s.file(from, info, to)
+	return err
+}
+
+// tree copies what is in a folder below a path of the stage.
+func (s *Stage) tree(ctx context.Context, from, to string, tell func(rel string, is seen)) error {
+	return filepath.WalkDir(from, func(at string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || at == from {
+			return err
+		}
+		rel, err := filepath.Rel(from, at)
+		if err != nil {
+			return err
+		}
+		is := seen{kind: fs.ModeDir}
+		if d.IsDir() {
+			err = s.Folder(path.Join(to, rel))
+		} else if info, wrong := d.Info(); wrong != nil {
+			err = wrong
+		} else {
+			is, err = s.file(at, info, path.Join(to, rel))
+		}
+		if err == nil && tell != nil {
+			tell(rel, is)
+		}
+		return err
+	})
+}
+
+// file copies one file or link to a path of the stage, in place of what is there.
+func (s *Stage) file(from string, info fs.FileInfo, to string) (seen, error) {
+	dir, err := rootfs.Within(s.Dir, path.Dir(to))
+	if err == nil {
+		err = s.folders(dir)
+	}
+	if err != nil {
+		return seen{}, err
+	}
+	at := filepath.Join(dir, path.Base(to))
+	switch was, err := os.Lstat(at); {
+	case err == nil && was.IsDir():
+		return seen{}, fault.New(fault.Invalid, "%q is a folder", document.Short(to))
+	case err == nil:
+		if err := os.Remove(at); err != nil {
+			return seen{}, err
+		}
+	}
+	is := seen{kind: info.Mode().Type(), executable: info.Mode()&0o111 != 0}
+	switch is.kind {
+	case fs.ModeSymlink:
+		is.executable = false
+		if is.is, err = os.Readlink(from); err == nil {
+			err = os.Symlink(is.is, at)
+		}
+	case 0:
+		is.is, err = copyFile(from, at, is.executable)
+	default:
+		err = fault.New(fault.Invalid, "%q is neither a file nor a folder nor a link", document.Short(to))
+	}
+	if err == nil {
+		err = s.own(at)
+	}
+	return is, err
+}
+
+func copyFile(from, to string, executable bool) (sum string, err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	mode := fs.FileMode(0o644)
+	if executable {
+		mode = 0o755
+	}
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	_, err = io.Copy(io.MultiWriter(out, h), in)
+	return string(document.FromHash(h.Sum(nil))), errors.Join(err, out.Chmod(mode), out.Close())
+}

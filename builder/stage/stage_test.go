@@ -1,0 +1,108 @@
+package stage_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"noxmesh/builder/stage"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write makes files: a name with / at its end is a folder, a text that begins with -> a link.
+func write(t *testing.T, dir string, files ...string) string {
+	t.Helper()
+	for i := 0; i < len(files); i += 2 {
+		name, text := filepath.Join(dir, files[i]), files[i+1]
+		must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		to, link := strings.CutPrefix(text, "-> ")
+		switch {
+		case strings.HasSuffix(files[i], "/"):
+			must(t, os.MkdirAll(name, 0o755))
+		case link:
+			must(t, os.Symlink(to, name))
+		default:
+			must(t, os.WriteFile(name, []byte(text), 0o644))
+		}
+	}
+	return dir
+}
+
+func base(t *testing.T) string {
+	return write(t, t.TempDir(), "usr/bin/a", "a", "bin", "-> /usr/bin", "up", "-> ../../..", "etc/x", "x", "etc/y", "y", "gone/in/z", "z", "turns/a", "a", "turned", "b", "one", "-> a", "same", "s")
+}
+
+// What differs is found by content, and what only was written anew does not.
+func TestWhatDiffers(t *testing.T) {
+	t.Parallel()
+	below, err := stage.Begin(t.Context(), filepath.Join(t.TempDir(), "below"), base(t), nil)
+	must(t, err)
+	must(t, below.Folder("/bin/deep/er"))
+	s, err := below.On(t.Context(), filepath.Join(t.TempDir(), "on"))
+	must(t, err)
+	for _, name := range []string{"gone", "turns", "turned", "one", "etc/y"} {
+		must(t, os.RemoveAll(filepath.Join(s.Dir, name)))
+	}
+	write(t, s.Dir, "turns", "file", "turned/in", "t", "one", "-> b", "same", "s")
+	must(t, os.Chmod(filepath.Join(s.Dir, "etc/x"), 0o755))
+	from := write(t, t.TempDir(), "f/1", "1", "f/l", "-> /etc/passwd", "g", "g", "out", "-> /etc/passwd")
+	must(t, s.Copy(t.Context(), from, []string{"f", "g"}, "/bin", true))
+	must(t, s.Copy(t.Context(), from, []string{"g"}, "/up/up/../h", false))
+	must(t, s.Copy(t.Context(), from, []string{"g"}, "/usr/bin/a", false))
+	if err := s.Copy(t.Context(), from, []string{"out"}, "/stolen", false); err == nil {
+		t.Error("a link out was followed")
+	}
+	changes, err := s.Differs(t.Context())
+	must(t, err)
+	var got []string
+	for _, c := range changes {
+		got = append(got, strings.TrimSpace(strings.Join([]string{c.Path, string(c.Kind), c.Target, map[bool]string{true: "gone"}[c.Gone], map[bool]string{true: "x"}[c.Executable]}, " ")))
+	}
+	for i := range got {
+		got[i] = strings.Join(strings.Fields(got[i]), " ")
+	}
+	want := []string{
+		"etc/x file x", "etc/y gone", "gone gone", "h file", "one link b", "turned directory", "turned/in file", "turns file",
+		"usr/bin/1 file", "usr/bin/a file", "usr/bin/deep directory", "usr/bin/deep/er directory", "usr/bin/g file", "usr/bin/l link /etc/passwd",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// What no image can have is refused by its name.
+func TestWhatNoImageCanHaveIsNamed(t *testing.T) {
+	t.Parallel()
+	for why, do := range map[string]func(dir string) error{
+		`"/a" would run as its owner`: func(dir string) error {
+			return os.Chmod(write(t, dir, "a", "a")+"/a", 0o755|os.ModeSetuid)
+		},
+		`"/p" is neither a file nor a folder nor a link`: func(dir string) error { return syscall.Mkfifo(dir+"/p", 0o644) },
+		`"/d/.wh.x" begins with .wh.`: func(dir string) error {
+			write(t, dir, "d/.wh.x", "")
+			return nil
+		},
+	} {
+		s, err := stage.Begin(t.Context(), filepath.Join(t.TempDir(), "s"), "", nil)
+		must(t, err)
+		must(t, do(s.Dir))
+		if changes, err := s.Differs(t.Context()); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("want %s: %v, %v", why, changes, err)
+		}
+	}
+	s, err := stage.Begin(t.Context(), filepath.Join(t.TempDir(), "s"), write(t, t.TempDir(), "dev", "-> /etc"), nil)
+	must(t, err)
+	if err := s.Place("dev"); err == nil || !strings.Contains(err.Error(), `"/dev" is no folder`) {
+		t.Errorf("%v", err)
+	}
+}
