@@ -158,7 +158,7 @@ func saidAs(table string) string {
 // apart is the tables of which the view holds nothing.
 func apart(table string) bool {
 	switch table {
-	case "fence", "setting", "given", "verdict", "log", "log_piece", "log_whole", "retired", "module_left", "revoked", "token", "login", "registry_secret":
+	case "fence", "setting", "given", "verdict", "checked", "log", "log_piece", "log_whole", "retired", "module_left", "revoked", "token", "login", "registry_secret":
 		return true
 	}
 	return false

@@ -116,6 +116,8 @@ func TestABuildIsChecked(t *testing.T) {
 	if again, err := ask(one.Request); err != nil || !again.Already || again.Request != one.Request || one.Of != request || one.Already {
 		t.Errorf("asked twice: %+v and %+v, %v", one, again, err)
 	}
+	s.must(s.upToDate(t.Context()))
+	held := s.book.is
 	s.answers("builder2", one.Request, map[string]string{"a": "1", "b": "2"})
 	if b := show(); b.Reproducible != "yes" || len(b.Checks) != 1 || !b.Checks[0].Same || b.Finding != "" {
 		t.Errorf("made again alike: %+v", b)
@@ -128,6 +130,10 @@ func TestABuildIsChecked(t *testing.T) {
 	b := show()
 	if b.Reproducible != "no" || len(b.Checks) != 2 || b.Checks[0].Same || b.Checks[0].Made != string(other.Build) || !strings.Contains(b.Finding, "not reproducible") {
 		t.Fatalf("made again otherwise: %+v", b)
+	}
+	s.must(s.upToDate(t.Context()))
+	if s.book.is != held {
+		t.Error("what came of the checks had the whole record read anew")
 	}
 	files := []api.FileDifference{{Path: "b", What: archive.BytesDiffer}, {Path: "c", What: archive.Added}}
 	if d := b.Checks[0].Differences; len(d) != 1 || d[0].Artifact != "www" || d[0].Type != "archive" || !slices.Equal(d[0].Files, files) {
