@@ -120,7 +120,7 @@ type places map[string]string
 
 // codesOf is what the graph needs to know of modules in the record, but for their
 // images.
-func (p places) codesOf(modules []deliverystore.Coded) []graph.Code {
+func (p places) codesOf(modules []*deliverystore.Coded) []graph.Code {
 	all := make([]graph.Code, len(modules))
 	for i, m := range modules {
 		all[i] = p.codeOf(m.Module, source.Source{Code: m.Code})
@@ -142,6 +142,10 @@ func (p places) codeOf(m mesh.Module, s source.Source) graph.Code {
 // withImages is a module's code with the images that its manifest asks for and
 // makes: they are edges like any other.
 func withImages(code graph.Code, m manifest.Source, lines manifest.Lines) graph.Code {
+	code.Beside = nil
+	if m.Build == nil {
+		return code
+	}
 	var beside graph.Beside
 	for _, i := range m.AskedImages() {
 		at := imports.Place{File: path.Join(code.Folder, manifest.Name), Line: lines.OfImage(i.Artifact)}
@@ -150,7 +154,6 @@ func withImages(code graph.Code, m manifest.Source, lines manifest.Lines) graph.
 	for _, name := range slices.Sorted(maps.Keys(m.Images())) {
 		beside.Owns = append(beside.Owns, graph.Owned{Language: build.InImages, Name: name})
 	}
-	code.Beside = nil
 	if len(beside.Asks)+len(beside.Owns) > 0 {
 		code.Beside = &beside
 	}

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 
 	"noxmesh/internal/db"
@@ -132,12 +133,23 @@ func (c *Controller) bringUpToDate(tx *db.Tx) error {
 }
 
 func (c *Controller) readAll(tx *db.Tx) (*view, error) {
+	defer c.cfg.roomy()()
 	v := newView(c.mesh, c.at.Registry, c.cfg.Platform)
 	if err := v.load(tx); err != nil {
 		return nil, err
 	}
 	v.settle()
 	return v, nil
+}
+
+// roomy lets the collector of memory look more seldom until what it returns is
+// called: of what is read now all stays, so that it would find next to nothing.
+func (c Config) roomy() func() {
+	if !c.alone {
+		return func() {}
+	}
+	was := debug.SetGCPercent(400)
+	return func() { debug.SetGCPercent(was) }
 }
 
 // saidAs is under which table's name a change of a table is said, where that is another.

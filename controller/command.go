@@ -61,6 +61,7 @@ func Command(ctx context.Context, version string, args []string, stdout, stderr 
 	case flags.NArg() > 0:
 		err = fault.New(fault.Invalid, "mesh-controller %s takes no argument %q", verb, flags.Arg(0)).With("mesh-controller --help lists the flags")
 	case verb == "run":
+		cfg.alone = true
 		err = Run(ctx, cfg)
 	case verb == "recover":
 		err = recoverRecord(ctx, cfg, stdout)

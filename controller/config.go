@@ -35,6 +35,8 @@ type Config struct {
 	KnownHosts string        // the forges' host keys, for the same; git/known_hosts in Dir where it is empty
 	Version    string
 	Log        *slog.Logger
+
+	alone bool // nothing else is in this process: what is set for all of it is the controller's to set
 }
 
 // Default is the configuration of a controller that is told nothing.

@@ -52,7 +52,7 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 	}
 	code := make(map[string]imports.Reading, len(modules))
 	v.code.Expect(len(modules))
-	if err := v.hearCodes(tx, func(c deliverystore.Coded) { code[c.Name] = c.Code }); err != nil {
+	if err := v.hearCodes(tx, func(c *deliverystore.Coded) { code[c.Name] = c.Code }); err != nil {
 		return err
 	}
 	sources, err := deliverystore.Sources(tx)
@@ -96,8 +96,8 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 
 // hearCodes puts what the code of each module says into the graph, on one core
 // while another still reads the record.
-func (v *view) hearCodes(tx *db.Tx, also func(deliverystore.Coded)) error {
-	read := make(chan []deliverystore.Coded, 16)
+func (v *view) hearCodes(tx *db.Tx, also func(*deliverystore.Coded)) error {
+	read := make(chan []*deliverystore.Coded, 16)
 	var heard errgroup.Group
 	heard.Go(func() error {
 		for some := range read {
@@ -109,7 +109,7 @@ func (v *view) hearCodes(tx *db.Tx, also func(deliverystore.Coded)) error {
 		}
 		return nil
 	})
-	err := deliverystore.Codes(tx, func(some []deliverystore.Coded) { read <- some })
+	err := deliverystore.Codes(tx, func(some []*deliverystore.Coded) { read <- some })
 	close(read)
 	return errors.Join(err, heard.Wait())
 }

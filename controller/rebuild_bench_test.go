@@ -72,6 +72,7 @@ func benchRecord(b *testing.B, edges [][]int) *Controller {
 		b.Fatal(err)
 	}
 	c := bare(d)
+	c.cfg.alone = true
 	writeAll(b, c, func(tx *db.Tx) error {
 		for i, to := range edges {
 			m := mesh.Module{Name: benchModule(i), Repository: fmt.Sprintf("https://forge.example/fleet/%d.git", i/20), Ref: "refs/heads/main", Folder: benchModule(i)}
@@ -91,9 +92,10 @@ func benchRecord(b *testing.B, edges [][]int) *Controller {
 // the first has moved, in order: as the controller goes at its start.
 func rebuildSet(b *testing.B, c *Controller, modules int) []string {
 	b.Helper()
+	defer c.cfg.roomy()()
 	v := view{code: graph.NewBuilds(spoken.Languages()), places: places{}}
 	v.code.Expect(modules)
-	err := c.db.Read(context.Background(), func(tx *db.Tx) error { return v.hearCodes(tx, func(deliverystore.Coded) {}) })
+	err := c.db.Read(context.Background(), func(tx *db.Tx) error { return v.hearCodes(tx, func(*deliverystore.Coded) {}) })
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -45,7 +45,7 @@ const some = 256
 // nothing. Nothing else is read of them, so that the graph of build edges is soon
 // there: each table once, from its beginning to its end. What was given is the
 // taker's, who may work on it while the rest is read.
-func Codes(tx *db.Tx, take func([]Coded)) error {
+func Codes(tx *db.Tx, take func([]*Coded)) error {
 	l, err := modulesOf(tx)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ type listed struct {
 	modules []Coded
 	first   map[string]int // by key of a reading: the first module of which it is
 	next    []int          // by module: the next one of which the same is, or the end of them, or that it was given
-	given   []Coded        // that are given next
+	given   []*Coded       // that are given next
 }
 
 const (
@@ -126,7 +126,7 @@ func fields(tx *db.Tx, query string) ([]string, error) {
 }
 
 // give gives every module that has this reading.
-func (l *listed) give(key string, says imports.Said, take func([]Coded)) {
+func (l *listed) give(key string, says imports.Said, take func([]*Coded)) {
 	at, there := l.first[key]
 	for there && at != ends {
 		next := l.next[at]
@@ -136,11 +136,11 @@ func (l *listed) give(key string, says imports.Said, take func([]Coded)) {
 	}
 }
 
-func (l *listed) put(at int, take func([]Coded)) {
+func (l *listed) put(at int, take func([]*Coded)) {
 	l.next[at] = given
-	if l.given = append(l.given, l.modules[at]); len(l.given) == some {
+	if l.given = append(l.given, &l.modules[at]); len(l.given) == some {
 		take(l.given)
-		l.given = nil
+		l.given = make([]*Coded, 0, some)
 	}
 }
 

@@ -109,7 +109,11 @@ func TestCodes(t *testing.T) {
 		})
 		codes := func() (all []deliverystore.Coded) {
 			dbtest.Read(t, d, func(tx *db.Tx) error {
-				return deliverystore.Codes(tx, func(some []deliverystore.Coded) { all = append(all, some...) })
+				return deliverystore.Codes(tx, func(some []*deliverystore.Coded) {
+					for _, c := range some {
+						all = append(all, *c)
+					}
+				})
 			})
 			return db.Sorted(all, func(c deliverystore.Coded) string { return c.Name })
 		}
@@ -127,7 +131,7 @@ func TestCodes(t *testing.T) {
 			return err
 		})
 		wantKind(t, d.Read(t.Context(), func(tx *db.Tx) error {
-			return deliverystore.Codes(tx, func([]deliverystore.Coded) {})
+			return deliverystore.Codes(tx, func([]*deliverystore.Coded) {})
 		}), fault.Broken)
 	})
 }
@@ -156,7 +160,7 @@ func TestAReadingOfSchema6IsRead(t *testing.T) {
 			return err
 		})
 		dbtest.Read(t, d, func(tx *db.Tx) error {
-			return deliverystore.Codes(tx, func(all []deliverystore.Coded) {
+			return deliverystore.Codes(tx, func(all []*deliverystore.Coded) {
 				if d := cmp.Diff(reading("one"), all[0].Code); d != "" {
 					t.Error(d)
 				}
