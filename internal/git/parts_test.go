@@ -36,9 +36,10 @@ type fetched struct {
 type tallied struct {
 	*forge
 
-	mu  sync.Mutex // guards what follows
-	odd func(http.ResponseWriter, *http.Request, fetched) bool
-	all []fetched
+	under sync.WaitGroup // what is being answered: whoever asked may have gone away before its end
+	mu    sync.Mutex     // guards what follows
+	odd   func(http.ResponseWriter, *http.Request, fetched) bool
+	all   []fetched
 }
 
 var wanted = regexp.MustCompile(`want ([0-9a-f]{40,64})`)
@@ -48,6 +49,8 @@ func newTallied(t *testing.T) *tallied {
 	c := &tallied{forge: &forge{t: t, root: t.TempDir()}}
 	h := gitserve.Handler(c.root)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		c.under.Add(1)
+		defer c.under.Done()
 		var in io.Reader = q.Body
 		if q.Header.Get("Content-Encoding") == "gzip" {
 			z, err := gzip.NewReader(q.Body)
@@ -97,6 +100,7 @@ func (c *tallied) is(odd func(http.ResponseWriter, *http.Request, fetched) bool)
 
 // asked is what was asked for since the last time.
 func (c *tallied) asked() (all []fetched) {
+	c.under.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all, c.all = c.all, nil
