@@ -52,17 +52,18 @@ type told struct {
 	watch
 	faulty
 
-	effects string
-	died    atomic.Int64  // how many of its deaths it has died
-	before  atomic.Int64  // how many of them before this round; below 0 before the first
-	rounds  int           // commits after the first
-	earlier int64         // how many of them when the story last asked for more
-	spare   atomic.Bool   // it runs, and was told of no death: the round has had its share
-	renewed atomic.Bool   // the story itself has killed it, to tell it of more
-	once    sync.Once     // closes ended
-	ended   chan struct{} // closed when nothing is started again
-	guards  sync.WaitGroup
-	found   verdicts
+	effects   string
+	died      atomic.Int64  // how many of its deaths it has died
+	before    atomic.Int64  // how many of them before this round; below 0 before the first
+	rounds    int           // commits after the first
+	withdrawn int           // builds of which too many leases were lost
+	earlier   int64         // how many of them when the story last asked for more
+	spare     atomic.Bool   // it runs, and was told of no death: the round has had its share
+	renewed   atomic.Bool   // the story itself has killed it, to tell it of more
+	once      sync.Once     // closes ended
+	ended     chan struct{} // closed when nothing is started again
+	guards    sync.WaitGroup
+	found     verdicts
 }
 
 // tell tells the story.
