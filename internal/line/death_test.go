@@ -169,7 +169,7 @@ func (w *told) isOut(commit string) {
 // asTold is the fact, and a person who does what the status says where so many
 // leases were lost that a build was withdrawn. Two are what the deaths between two
 // commits cost, and a third is soon lost by who is well, on a machine that has much
-// else to do: once in a story it is believed, and oftener it is a finding.
+// else to do: twice in a story it is believed, and oftener it is a finding.
 func (w *told) asTold(fact func(status.Status) string) func(status.Status) string {
 	return func(s status.Status) string {
 		against := fact(s)
@@ -181,8 +181,8 @@ func (w *told) asTold(fact func(status.Status) string) func(status.Status) strin
 			return against // it is not there just now, or has been asked already
 		}
 		w.t.Logf("the module is looked at: %s", against)
-		if w.withdrawn++; w.withdrawn > 1 && !w.busy() {
-			w.t.Errorf("a build was withdrawn for the second time, and the machine was not busy: %s", against)
+		if w.withdrawn++; w.withdrawn > 2 && !w.busy() {
+			w.t.Errorf("a build was withdrawn for the third time, and the machine was not busy: %s", against)
 		}
 		return against
 	}

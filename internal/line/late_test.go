@@ -33,7 +33,7 @@ func TestTwoBuildersAnswerOneRequest(t *testing.T) {
 
 func answersTwice(t *testing.T, command string, differs bool) {
 	t.Helper()
-	m := begin(t, options{lease: time.Second, programs: folder(t, crashing)})
+	m := begin(t, options{lease: stretched(3 * time.Second), programs: folder(t, crashing)})
 	late := m.addBuilder("late")
 	m.addHost("node1")
 	m.untilUp()

@@ -21,6 +21,10 @@ func (l *Loop) look(ctx context.Context, e *entry) {
 
 // see calls what e stands for, records how it went, and plans what follows.
 func (l *Loop) see(ctx context.Context, e *entry) {
+	if !e.listing && l.recall(ctx) != nil { // the listing says why
+		l.putOff(e, l.spec.MinWait)
+		return
+	}
 	result, err := l.call(ctx, e)
 	if err != nil && ctx.Err() != nil {
 		l.release(e)
@@ -214,8 +218,15 @@ func (l *Loop) restore(e *entry) {
 	}
 }
 
-// recall reads, once, the troubles that the process before has recorded.
+// recall reads, once, the troubles that the process before has recorded. Nothing is
+// looked at before: what came of that would be taken for the first of its kind.
 func (l *Loop) recall(ctx context.Context) error {
+	select {
+	case l.recalling <- struct{}{}:
+		defer func() { <-l.recalling }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	if l.recalled || l.spec.Recall == nil {
 		return nil
 	}
@@ -225,7 +236,7 @@ func (l *Loop) recall(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.recalled = true
+	l.recalled = true // whoever has an entry now waits for this
 	for _, t := range known {
 		key, ok := strings.CutPrefix(t.Key, l.spec.Name+"/")
 		if !ok {
@@ -236,9 +247,7 @@ func (l *Loop) recall(ctx context.Context) error {
 			e = &entry{key: key, place: unplanned}
 			l.entries[key] = e
 		}
-		if !e.looking && e.trouble.Count == 0 {
-			e.trouble = t
-		}
+		e.trouble = t
 	}
 	return nil
 }

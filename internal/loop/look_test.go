@@ -225,6 +225,30 @@ func TestTroubleGoesOnAfterARestart(t *testing.T) {
 	})
 }
 
+// What is nudged while the troubles of before are still being read waits for them.
+func TestNothingIsLookedAtBeforeTheTroublesOfBeforeAreKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld("a")
+		err := fault.New(fault.Unavailable, "no answer")
+		w.fails["a"] = err
+		spec := w.spec()
+		spec.Workers = 2
+		since := time.Now().Add(-time.Hour)
+		spec.Recall = func(context.Context) ([]trouble.Trouble, error) {
+			time.Sleep(time.Second) // of the bubble's
+			return []trouble.Trouble{{Key: "test/a", Fingerprint: Fingerprint(err), Since: since, Count: 7}}, nil
+		}
+		l := New(spec)
+		l.Nudge("a")
+		stop := start(t, l)
+		defer stop()
+		pass(time.Second + time.Millisecond)
+		want(t, "count", w.last().Count, 8)
+		want(t, "since", w.last().Since, since)
+	})
+}
+
 func TestBackoffIsWithinItsBounds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -74,11 +74,13 @@ type Loop struct {
 	listing *entry
 	wake    chan struct{} // capacity 1: somebody should read the plan again
 
-	mu       sync.Mutex // guards what follows, and the fields of entries that are not being looked at
-	plan     plan
-	entries  map[string]*entry
-	round    uint64 // full comparisons begun
-	recalled bool
+	recalling chan struct{} // capacity 1: holds the one token of whoever recalls, and guards recalled
+	recalled  bool
+
+	mu      sync.Mutex // guards what follows, and the fields of entries that are not being looked at
+	plan    plan
+	entries map[string]*entry
+	round   uint64 // full comparisons begun
 }
 
 // New is the loop of this spec, with its defaults filled in.
@@ -103,10 +105,11 @@ func New(spec Spec) *Loop {
 		spec.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Loop{
-		spec:    spec,
-		listing: &entry{listing: true, place: unplanned},
-		wake:    make(chan struct{}, 1),
-		entries: map[string]*entry{},
+		spec:      spec,
+		listing:   &entry{listing: true, place: unplanned},
+		wake:      make(chan struct{}, 1),
+		recalling: make(chan struct{}, 1),
+		entries:   map[string]*entry{},
 	}
 }
 
