@@ -54,11 +54,15 @@ check: ## all that every change passes: lint, test, build, sweep, power and sim,
 	$(GO) mod verify && \
 	if [ "$$was" != "$$($(STATE))" ]; then echo "make check: the checks have changed the tree" >&2; git status --short; exit 1; fi
 
+# A disk that stands still for seconds costs builders their leases. What is only
+# killed needs none: where there is room, it is in memory.
+IN_MEMORY := $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -1)" -ge 8388608 ] 2>/dev/null && echo TMPDIR=/dev/shm)
+
 # The programs of the line mostly wait: of one another, of builds, of a minute to
 # try again. Those of the rooms are few. What make test has run is not run again
 # where TESTED says so.
 sweep: ## kill each program before and after each of its effects, and let each effect fail (POINT=text of some; ERRORS=3 with each of the errors); one change among 200 modules of real code
-	$(GO) test -tags meshcrash -count=1 -timeout 2h ./internal/line -run '^(TestEveryEffectMayBeTheLast|TestEveryEffectMayFail|TestOnlyABuilderUnpacksAWholeArchive|TestTwoBuildersAnswerOneRequest)$$' -point '$(POINT)' -errors $(ERRORS)
+	$(IN_MEMORY) $(GO) test -tags meshcrash -count=1 -timeout 2h ./internal/line -run '^(TestEveryEffectMayBeTheLast|TestEveryEffectMayFail|TestOnlyABuilderUnpacksAWholeArchive|TestTwoBuildersAnswerOneRequest)$$' -point '$(POINT)' -errors $(ERRORS)
 	$(GO) test -tags meshcrash -count=1 -timeout 1h ./internal/db ./internal/oci/registry ./builder ./builder/depot ./cli -run '^(TestEveryEffect|TestAMove|TestAMatter|TestAnEffect|TestABuilderIsKilled)'
 	$(if $(TESTED),,$(GO) test -count=1 ./host -run '^(TestKilledAnywhere|TestFullDisk)$$')
 	$(if $(POINT),,$(GO) test -tags meshcrash -count=1 -timeout 2h ./internal/line -run '^TestOneChangeAmongTwoHundredModules$$')
