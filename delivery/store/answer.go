@@ -11,7 +11,6 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
-	"noxmesh/internal/planted"
 )
 
 // AnswerRow is a builder's answer as it came in.
@@ -136,11 +135,6 @@ func saveLater(tx *db.Tx, r RequestRow, first firstAnswer, row AnswerRow) (Saved
 		return SavedAgain, nil // the first is what was compared
 	}
 	a, request := row.Answer, row.Answer.Request
-	if planted.Is("two builds for one request") && a.Outcome == build.OutcomeBuilt {
-		if err := saveBuild(tx, row); err != nil {
-			return "", err
-		}
-	}
 	if first.outcome != build.OutcomeBuilt || a.Outcome != build.OutcomeBuilt || first.build == a.Build {
 		return SavedAgain, nil
 	}

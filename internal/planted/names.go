@@ -33,7 +33,6 @@ func Bugs() []Bug {
 		{"a missing source is no module", Simulation, "I1", 2},
 		{"lease recorded after the request is given", Simulation, "I4", 1},
 		{"manifest published before its blobs", Simulation, "I3", 1},
-		{"two builds for one request", Simulation, "I4", 18},
 		{"since of a trouble lost at a restart", Simulation, "I8", 6},
 		{"a restored controller goes on declaring", Simulation, "I5", 3},
 		{"a controller that was taken over writes on", Simulation, "I5", 4},
