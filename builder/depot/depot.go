@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"noxmesh/builder/lock"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
@@ -244,10 +242,8 @@ func (w *filling) Write(p []byte) (int, error) {
 
 // room refuses what would leave the disk less than it keeps free.
 func (d *Depot) room() error {
-	var st unix.Statfs_t
-	if err := unix.Statfs(d.cfg.Dir, &st); err == nil && int64(st.Bavail)*st.Bsize < d.cfg.Free+lookEvery { //nolint:unconvert // of the kernel's own making
-		full := &fs.PathError{Op: "write", Path: d.cfg.Dir, Err: unix.ENOSPC}
-		return fault.Wrap(fault.Unavailable, disk.Say(full, d.cfg.Dir), "keep what a build takes from outside")
+	if err := disk.Room(d.cfg.Dir, lookEvery, d.cfg.Free); disk.Refused(err) {
+		return fault.Wrap(fault.Unavailable, err, "keep what a build takes from outside")
 	}
 	return nil
 }

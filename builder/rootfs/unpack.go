@@ -145,14 +145,11 @@ func (u *unpacking) room(h *tar.Header) error {
 		return nil
 	}
 	u.checked = u.bytes
-	var s unix.Statfs_t
-	if err := unix.Statfs(u.root, &s); err != nil {
+	err := disk.Room(u.root, h.Size, u.free)
+	if err != nil && !disk.Refused(err) {
 		return fault.Wrap(fault.Unavailable, err, "look at the disk")
 	}
-	if left := int64(s.Bavail) * s.Bsize; left-h.Size < u.free { //nolint:unconvert // of the kernel's own making
-		return disk.Say(&fs.PathError{Op: "write", Path: u.root, Err: unix.ENOSPC}, u.root)
-	}
-	return nil
+	return err
 }
 
 // blame tells a disk that refuses from an entry that cannot be.

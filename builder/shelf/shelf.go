@@ -110,9 +110,8 @@ func count(root string) (n int64, err error) {
 
 // Room refuses what would leave the disk less than it keeps free.
 func (s *Shelf) Room(size int64) error {
-	var st unix.Statfs_t
-	if err := unix.Statfs(s.cfg.Dir, &st); err == nil && int64(st.Bavail)*st.Bsize-size < s.cfg.Free { //nolint:unconvert // of the kernel's own making
-		return disk.Say(&fs.PathError{Op: "write", Path: s.cfg.Dir, Err: unix.ENOSPC}, s.cfg.Dir)
+	if err := disk.Room(s.cfg.Dir, size, s.cfg.Free); disk.Refused(err) {
+		return err
 	}
 	return nil
 }

@@ -134,6 +134,19 @@ func words(n int64) string {
 	return "less than 1 MiB"
 }
 
+// Room refuses, as a full disk does, so many bytes more where fewer than free would
+// be left for the others of its file system. Any other error is that of asking.
+func Room(dir string, size, free int64) error {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return err
+	}
+	if int64(s.Bavail)*s.Bsize-size < free {
+		return Say(&fs.PathError{Op: "write", Path: dir, Err: syscall.ENOSPC}, dir)
+	}
+	return nil
+}
+
 // Of is the file system that holds path, or would hold it.
 func Of(path string) System {
 	if path == "" {
