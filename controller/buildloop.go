@@ -33,7 +33,12 @@ func (c *Controller) factsOf(ctx context.Context, name string) (m deliverystore.
 // buildStep compares one module and takes the step that the comparison names. What
 // its checks came to stands beside that, and is in nothing's way.
 func (c *Controller) buildStep(ctx context.Context, name string) (loop.Result, error) {
-	compared := c.compareFiles(ctx, name)
+	var compared error
+	if _, unlike := c.unlike.LoadAndDelete(name); unlike {
+		if compared = c.compareFiles(ctx, name); compared != nil {
+			c.unlike.Store(name, true)
+		}
+	}
 	result, err := c.compareStep(ctx, name)
 	if err == nil {
 		err = compared

@@ -113,6 +113,23 @@ func alone(tx *db.Tx, w link.Work, now time.Time) (bool, error) {
 // mostFiles is how many files are named of each archive.
 const mostFiles = 100
 
+// buildNames is every module. It notes of which there are checks whose files are to
+// be compared: hardly ever of any, so that no module asks for itself each time.
+func (c *Controller) buildNames(ctx context.Context) ([]string, error) {
+	var unlike []string
+	err := c.db.Read(ctx, func(tx *db.Tx) (err error) {
+		unlike, err = deliverystore.WithoutFiles(tx)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, module := range unlike {
+		c.unlike.Store(module, true)
+	}
+	return c.moduleNames(ctx)
+}
+
 // compareFiles says of the checks of a module which files they did not make alike.
 func (c *Controller) compareFiles(ctx context.Context, module string) error {
 	var all []deliverystore.Uncompared

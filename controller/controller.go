@@ -55,6 +55,7 @@ type Controller struct {
 	collecting chan struct{} // holds the token of whoever collects from the registry
 	looked     sync.Map      // module: time of the last look
 	turns      sync.Map      // module: the turn in which its builds are looked for in the registry next
+	unlike     sync.Map      // module: a check of it has made something else, and its files are not compared yet
 	hooks      *hooks
 	unwell     unwell
 	shelf      unwell   // of the registry
@@ -138,7 +139,7 @@ func (c *Controller) makeLoops() {
 	images := c.spec("image", c.imageKeys, c.imageStep, imagesEvery*c.cfg.Every)
 	images.Jitter, images.Place = images.Every, placeOf
 	c.images = loop.New(images)
-	c.builds = c.loop("build", c.moduleNames, c.buildStep, c.cfg.Every)
+	c.builds = c.loop("build", c.buildNames, c.buildStep, c.cfg.Every)
 	c.declares = c.loop("declare", c.nodeIDs, c.declareStep, c.cfg.Hello)
 	c.leases = c.loop("lease", func(context.Context) ([]string, error) { return []string{"leases"}, nil }, c.leaseStep, c.cfg.Lease/4)
 	c.rechecks = c.loop("record", func(context.Context) ([]string, error) { return []string{recheckKey}, nil }, c.recheckStep, recheckEvery)

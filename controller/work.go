@@ -241,6 +241,9 @@ func (c *Controller) answer(ctx context.Context, m bus.Message) ([]byte, error) 
 		return c.receiptFor(b.ID, a.Request, now, cmp.Or(finding, "that this builder could not is nothing to record: others have the request, or may have it, or nobody asks any more"))
 	}
 	c.log.Info("build answered", "module", r.Module, "request", a.Request, "builder", b.Name, "outcome", string(made.Outcome), "verdict", verdict.Judge(made).String())
+	if r.Check != "" {
+		c.unlike.Store(r.Module, true)
+	}
 	c.builds.Forgive(r.Module) // whatever was in the way before, there is something new to compare
 	if a.Outcome == build.OutcomeEnvironment {
 		for _, in := range r.Closure { // it may be gone from the registry

@@ -117,6 +117,11 @@ func ToCompare(tx *db.Tx, module string) ([]Uncompared, error) {
 		LEFT JOIN answer a ON a.request = c.check_of LEFT JOIN build b ON b.id = a.build WHERE c.module = $1 AND c.compared = 0 ORDER BY c.request`, module)
 }
 
+// WithoutFiles is the modules of which ToCompare gives something.
+func WithoutFiles(tx *db.Tx) ([]string, error) {
+	return db.All(tx, db.Text, `SELECT DISTINCT module FROM checked WHERE compared = 0 ORDER BY module`)
+}
+
 // SaveCompared records which files a check did not make alike.
 func SaveCompared(tx *db.Tx, request string, differences []build.Difference) error {
 	text, err := db.JSON(differences)

@@ -1,6 +1,7 @@
 package deliverystore_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -136,6 +137,9 @@ func TestACheckDecidesNothing(t *testing.T) {
 			if checks, err = deliverystore.Checks(tx, of.ID); err != nil {
 				return err
 			}
+			if of, err := deliverystore.WithoutFiles(tx); err != nil || !slices.Equal(of, []string{"web"}) {
+				t.Errorf("there are files to compare of %v, %v", of, err)
+			}
 			wait, err = deliverystore.ToCompare(tx, "web")
 			return err
 		})
@@ -166,6 +170,9 @@ func TestACheckDecidesNothing(t *testing.T) {
 			}
 			if wait, err = deliverystore.ToCompare(tx, "web"); len(wait) != 0 {
 				t.Errorf("to compare is still %+v", wait)
+			}
+			if of, err := deliverystore.WithoutFiles(tx); len(of) != 0 {
+				t.Errorf("there are still files to compare of %v, %v", of, err)
 			}
 			return err
 		})
