@@ -64,6 +64,53 @@ func TestWhatATargetHasHadIsOfItsCode(t *testing.T) {
 	}
 }
 
+// What a target has had is kept where another test is written beside it, and is
+// not where a file changes that its package is made of.
+func TestTheCodeOfATargetIsWhatItsPackageIsMadeOf(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(root)
+	write("go.mod", "module example.com/fuzzed\n\ngo 1.26\n")
+	write("a/a.go", "package a\n\nimport (\n\t_ \"embed\"\n\t_ \"example.com/fuzzed/b\"\n)\n\n//go:embed data\nvar data string\n")
+	write("a/data", "data")
+	write("a/a_test.go", "package a\n\nimport \"testing\"\n\nfunc FuzzOne(f *testing.F) {}\n")
+	write("b/b.go", "package b\n")
+	was := ""
+	for _, step := range []struct {
+		file, text string
+		other      bool
+	}{
+		{"a/a.go", "package a\n\nimport (\n\t_ \"embed\"\n\t_ \"example.com/fuzzed/b\"\n)\n\n//go:embed data\nvar Data string\n", true},
+		{"a/data", "more", true},
+		{"b/b.go", "package b // of another kind\n", true},
+		{"a/b_test.go", "package a\n", false},
+		{"c/c.go", "package c\n", false},
+		{"a/a_test.go", "package a\n\nimport \"testing\"\n\nfunc FuzzOne(f *testing.F) { f.Add(1) }\n", true},
+	} {
+		targets, err := list(".", regexp.MustCompile("."))
+		if err != nil || len(targets) != 1 {
+			t.Fatalf("%v, %v", targets, err)
+		}
+		if was, err = codeOf(t.Context(), targets[0]); err != nil {
+			t.Fatal(err)
+		}
+		write(step.file, step.text)
+		is, err := codeOf(t.Context(), targets[0])
+		if err != nil || (is != was) != step.other {
+			t.Errorf("%s: another code %t, %v", step.file, is != was, err)
+		}
+	}
+}
+
 func TestOnlyTheTimeBeingUpIsNoFailure(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]bool{

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -51,7 +52,7 @@ func (r *runner) target(ctx context.Context, t target) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, out)
 	}
-	code, err := sum(program)
+	code, err := codeOf(ctx, t)
 	if err != nil {
 		return err
 	}
@@ -112,14 +113,33 @@ func last(said string) string {
 	return "it said nothing"
 }
 
-// sum names the code that a target runs, so that figures are about it.
-func sum(program string) (string, error) {
-	b, err := os.ReadFile(program)
+// listed is what a target's code is made of: the files of each package of this
+// module that its package is made of, and the version of all that is not ours.
+const listed = `{{$d := .Dir}}{{if .Standard}}{{else if .Module.Main}}{{range .GoFiles}}{{$d}}/{{.}}
+{{end}}{{range .EmbedFiles}}{{$d}}/{{.}}
+{{end}}{{else}}{{.Module}}
+{{end}}`
+
+// codeOf names the code that a target runs: what its package is made of and the
+// file of the target, and none of the other tests beside it.
+func codeOf(ctx context.Context, t target) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-deps", "-f", listed, "./"+t.folder).Output()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("ask go what %s is made of: %w", t.folder, err)
 	}
-	digest := sha256.Sum256(b)
-	return hex.EncodeToString(digest[:8]), nil
+	sum := sha256.New()
+	for _, line := range append(strings.Fields(string(out)), runtime.Version(), t.file) {
+		b, err := os.ReadFile(line)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		if err != nil { // no file: a module, its version, that of Go
+			b = []byte(line)
+		}
+		content := sha256.Sum256(b)
+		sum.Write(content[:])
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
 // recall is the CPU time that this code has had.

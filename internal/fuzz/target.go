@@ -10,7 +10,7 @@ import (
 
 // A target is one fuzz function of one folder.
 type target struct {
-	folder, name string
+	folder, name, file string
 }
 
 func (t target) String() string { return t.folder + " " + t.name }
@@ -33,7 +33,7 @@ func list(root string, pattern *regexp.Regexp) ([]target, error) {
 			return err
 		}
 		for _, m := range declared.FindAllSubmatch(text, -1) {
-			t := target{filepath.Dir(path), string(m[1])}
+			t := target{filepath.Dir(path), string(m[1]), path}
 			if pattern.MatchString(t.String()) {
 				found = append(found, t)
 			}
