@@ -225,6 +225,10 @@ func keysOf(t reflect.Type, at string) []string {
 	var out []string
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			out = append(out, keysOf(f.Type, at)...)
+			continue
+		}
 		out = append(out, at+name)
 		out = append(out, keysOf(f.Type, at+name)...)
 	}

@@ -211,7 +211,7 @@ func planOf(v *view, n *nodeView) (status.Plan, error) {
 		out.Modules = append(out.Modules, status.PlanModule{Module: m.Module, Content: string(m.Content), Commit: commit})
 	}
 	for _, r := range p.Body.Resources {
-		out.Resources = append(out.Resources, status.PlanResource{ID: r.ID, Type: string(r.Type), Path: r.Path})
+		out.Resources = append(out.Resources, status.PlanResource{ID: r.ID, Type: string(r.Type), Path: r.Called()})
 	}
 	return out, nil
 }

@@ -29,24 +29,6 @@ func form() document.Form[Declaration] {
 	}
 }
 
-// fields is what belongs to a resource of each type besides id, type, path and
-// after. What must be there must not be empty, except a file's size.
-type fields struct{ must, may []string }
-
-func fieldsOf(t Type) (fields, bool) {
-	switch t {
-	case File:
-		return fields{must: []string{"mode", "digest"}, may: []string{"size"}}, true
-	case Directory:
-		return fields{must: []string{"mode"}}, true
-	case Link:
-		return fields{must: []string{"target"}}, true
-	case Archive:
-		return fields{must: []string{"digest"}}, true
-	}
-	return fields{}, false
-}
-
 // validID reports whether this is the id of a resource: MODULE/ID, where both are
 // spelled as a module's name is.
 func validID(s string) bool {
@@ -88,9 +70,9 @@ func check(d Declaration, r *document.Reading) {
 
 type checker struct {
 	*document.Reading
-	names map[string]bool // of the modules
-	ids   map[string]bool // of the resources so far
-	paths map[string]bool
+	names    map[string]bool // of the modules
+	ids      map[string]bool // of the resources so far
+	subjects map[string]bool
 }
 
 func (c *checker) modules(modules []Module) {
@@ -117,10 +99,12 @@ func (c *checker) resource(at string, r Resource) {
 	case c.ids[r.ID]:
 		c.Fault(at+".id", "want an id of its own", "another resource is called %q", document.Short(r.ID))
 	}
-	if why := document.BadPath(r.Path); why != "" {
+	if why := document.BadPath(r.Path); why != "" && r.Path != "" {
 		c.Fault(at+".path", "want a clean absolute path below /", "%q %s", document.Short(r.Path), why)
-	} else if c.paths[r.Path] {
+	} else if subject := r.Subject(); subject != "" && c.subjects[subject] && r.Type.IsFile() {
 		c.Fault(at+".path", "want one resource for each path", "another resource has the path %q", document.Short(r.Path))
+	} else if subject != "" && c.subjects[subject] {
+		c.Fault(at, "want one resource for each", "another resource is about %q", document.Short(subject))
 	}
 	c.fields(at, r)
 	for i, earlier := range r.After {
@@ -131,29 +115,12 @@ func (c *checker) resource(at string, r Resource) {
 			c.Fault(path, "take one of them out", "%q is there twice", document.Short(earlier))
 		}
 	}
-	c.ids[r.ID], c.paths[r.Path] = true, true
+	c.ids[r.ID], c.subjects[r.Subject()] = true, true
 }
 
-// fields checks that what is there belongs to the type, and that what it needs
-// is there.
+// fields checks what the type needs, and what a value says.
 func (c *checker) fields(at string, r Resource) {
-	f, ok := fieldsOf(r.Type)
-	if !ok {
-		c.Fault(at+".type", "want file, directory, link or archive", "%q is not a type that this host knows", document.Short(string(r.Type)))
-		return
-	}
-	for _, has := range []struct {
-		name  string
-		there bool
-	}{{"mode", r.Mode != ""}, {"target", r.Target != ""}, {"digest", r.Digest != ""}, {"size", r.Size != 0}} {
-		must := slices.Contains(f.must, has.name)
-		if has.there && !must && !slices.Contains(f.may, has.name) {
-			c.FaultKey(document.Join(at, has.name), "take it out", "%s does not belong to a resource of type %s", has.name, r.Type)
-		}
-		if !has.there && must {
-			c.Fault(at, "add it", "a resource of type %s needs %s", r.Type, has.name)
-		}
-	}
+	c.belong(at, &r)
 	if r.Mode != "" && !validMode(r.Mode) {
 		c.Fault(at+".mode", "want four octal digits of at most 0777", "%q is not a mode", document.Short(r.Mode))
 	}
@@ -197,7 +164,7 @@ func (c *checker) found(at string, r Resource, w Where) {
 		if _, ok := w.Archives[r.Digest]; !ok {
 			c.Fault(at+".digest", "add it to where.archives", "where does not say how to get %s", r.Digest)
 		}
-	case Directory, Link:
+	case Directory, Link, Group, User:
 	}
 }
 

@@ -116,7 +116,7 @@ func TestEveryRuleOfADeclaration(t *testing.T) {
 		"path root":         {`"/srv/board"`, `"/"`, `is the root`},
 		"path zero":         {`"/srv/board"`, `"/srv\u0000"`, `holds a control character`},
 		"path twice":        {`"/srv/board"`, `"/opt/board"`, `at body.resources[5].path: another resource has the path "/opt/board"`},
-		"type":              {`"type":"link"`, `"type":"service"`, `at body.resources[5].type: "service" is not a type that this host knows; want file, directory, link or archive`},
+		"type":              {`"type":"link"`, `"type":"portal"`, `at body.resources[5].type: "portal" is not a type that this host knows; want `},
 		"mode":              {`"0640"`, `"640"`, `at body.resources[2].mode: "640" is not a mode; want four octal digits of at most 0777`},
 		"mode setuid":       {`"0640"`, `"4755"`, `is not a mode`},
 		"mode of link":      {`"path":"/srv/board"`, `"mode":"0644","path":"/srv/board"`, `at body.resources[5].mode: mode does not belong to a resource of type link`},
@@ -219,7 +219,11 @@ func declarations() *rapid.Generator[declaration.Declaration] {
 
 func resource(t *rapid.T, d *declaration.Declaration, module string, i int) declaration.Resource {
 	r := declaration.Resource{ID: module + "/r" + strconv.Itoa(i), Path: "/" + module + "/" + strconv.Itoa(i)}
-	switch rapid.IntRange(0, 3).Draw(t, "type") {
+	switch rapid.IntRange(0, 5).Draw(t, "type") {
+	case 4:
+		r.Type, r.Path, r.Traits = declaration.Group, "", &declaration.Traits{Name: "g" + module + strconv.Itoa(i), GID: rapid.Int64Range(0, 9).Draw(t, "gid")}
+	case 5:
+		r.Type, r.Path, r.Traits = declaration.User, "", &declaration.Traits{Name: "u" + module + strconv.Itoa(i), Groups: []string{"a"}, Home: "/x", Drift: declaration.DriftReport}
 	case 0:
 		text := rapid.String().Draw(t, "text")
 		r.Type, r.Mode, r.Digest, r.Size = declaration.File, "0644", digest(text), int64(len(text))

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"strings"
@@ -29,9 +30,13 @@ func showApply(r report.Report, t *term.Term) int {
 		}
 		lines.WriteString(lineOf(res))
 	}
-	err := t.Printf("%s%s: %d as declared, %d changed, %d removed, %d failed, %d blocked, %d waiting\n", lines.String(), r.Outcome,
+	differ := ""
+	if n := counts[report.StateDiffers]; n > 0 {
+		differ = fmt.Sprintf(", %d differ", n)
+	}
+	err := t.Printf("%s%s: %d as declared, %d changed, %d removed, %d failed, %d blocked, %d waiting%s\n", lines.String(), r.Outcome,
 		counts[report.StateOK], counts[report.StateChanged], counts[report.StateRemoved],
-		counts[report.StateFailed], counts[report.StateBlocked], counts[report.StateWaiting])
+		counts[report.StateFailed], counts[report.StateBlocked], counts[report.StateWaiting], differ)
 	if err != nil {
 		return t.Fail(err)
 	}
@@ -127,8 +132,8 @@ func (s Standing) lines() [][2]string {
 		lines = append(lines, [2]string{"looked", stamp(s.Looked) + ", and found the same"})
 	}
 	for _, r := range s.Report.Resources {
-		if r.Error != "" {
-			lines = append(lines, [2]string{string(r.State), r.ID + ": " + r.Error})
+		if why := cmp.Or(r.Error, r.Found); r.Error != "" || r.State == report.StateDiffers {
+			lines = append(lines, [2]string{string(r.State), r.ID + ": " + why})
 		}
 	}
 	if s.Trouble != nil {

@@ -88,13 +88,20 @@ func (s *Standing) rest(f *keep.Folder) error {
 		return err
 	}
 	for _, e := range record.Entries {
-		if e.Origin == keep.Made {
-			s.Made++
-		} else {
-			s.TakenOver++
-		}
+		s.add(e.Origin)
+	}
+	for _, h := range record.Holds {
+		s.add(h.Origin)
 	}
 	return nil
+}
+
+func (s *Standing) add(o keep.Origin) {
+	if o == keep.Made {
+		s.Made++
+	} else {
+		s.TakenOver++
+	}
 }
 
 // known is err, but for "there is none yet".

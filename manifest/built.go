@@ -74,11 +74,11 @@ const wantDigest = "want sha256: and 64 lower-case hexadecimal digits"
 func (x BuiltResource) thing() thing {
 	f, _ := fieldsOf(x.Type)
 	return thing{
-		id: x.ID, kind: x.Type, path: x.Path, must: f.built, mode: x.Mode, content: x.Content, target: x.Target,
+		id: x.ID, kind: x.Type, path: x.Path, must: f.built, mode: x.Mode, content: x.Content, target: x.Target, after: x.After, traits: x.Traits,
 		has: map[string]bool{
-			"mode": x.Mode != "", "content": x.Content != nil, "target": x.Target != "", "digest": x.Digest != "",
+			"path": x.Path != "", "mode": x.Mode != "", "content": x.Content != nil, "target": x.Target != "", "digest": x.Digest != "",
 		},
-	}
+	}.withTraits()
 }
 
 func (c *checker) provenance(p Provenance) {
@@ -209,7 +209,7 @@ func Derive(src Source, prov Provenance, resolved map[string]Resolved) (Built, e
 		Instances: src.Instances, Grants: src.Grants, Claims: src.Claims, Capabilities: src.Capabilities, Settings: src.Settings, Built: prov,
 	}
 	for _, x := range src.Resources {
-		y := BuiltResource{ID: x.ID, Type: x.Type, Path: x.Path, Mode: x.Mode, Content: x.Content, Target: x.Target}
+		y := BuiltResource{ID: x.ID, Type: x.Type, Path: x.Path, Mode: x.Mode, Content: x.Content, Target: x.Target, After: x.After, Traits: x.Traits}
 		if x.From != "" || x.Artifact != "" {
 			made, ok := resolved[x.ID]
 			if !ok {

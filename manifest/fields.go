@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"noxmesh/declaration"
 )
 
 // The types of resource that a manifest may have.
@@ -31,16 +33,26 @@ type fields struct {
 
 func fieldsOf(resourceType string) (fields, bool) {
 	table := map[string]fields{
-		typeFile:      {source: []string{"content|from"}, built: []string{"content|digest"}, may: []string{"mode", "size"}},
-		typeDirectory: {may: []string{"mode"}},
-		typeLink:      {source: []string{"target"}, built: []string{"target"}},
-		typeArchive:   {source: []string{"artifact"}, built: []string{"digest"}},
+		typeFile:      {source: []string{"path", "content|from"}, built: []string{"path", "content|digest"}, may: []string{"mode", "size"}},
+		typeDirectory: {source: []string{"path"}, built: []string{"path"}, may: []string{"mode"}},
+		typeLink:      {source: []string{"path", "target"}, built: []string{"path", "target"}},
+		typeArchive:   {source: []string{"path", "artifact"}, built: []string{"path", "digest"}},
 	}
-	f, ok := table[resourceType]
-	return f, ok
+	if f, ok := table[resourceType]; ok {
+		return f, true
+	}
+	// What is no file is declared as it stands in the manifest.
+	f, ok := declaration.FieldsOf(declaration.Type(resourceType))
+	return fields{source: f.Must, built: f.Must, may: f.May}, ok
 }
 
-func resourceTypes() []string { return []string{typeFile, typeDirectory, typeLink, typeArchive} }
+func resourceTypes() []string {
+	var types []string
+	for _, t := range declaration.Types() {
+		types = append(types, string(t))
+	}
+	return types
+}
 
 // laterType is what a later version can put on a machine or make.
 func laterType(t string) (says string, later bool) {
@@ -105,6 +117,11 @@ func examples() map[string]string {
 		"resources[].type":       `"directory"`,
 		"resources[].path":       `"/srv/data"`,
 		"resources[].mode":       `"0644"`,
+		"resources[].after":      `["data"]`,
+		"resources[].name":       `"board"`,
+		"resources[].uid":        `712`,
+		"resources[].gid":        `712`,
+		"resources[].groups":     `["ssl-cert"]`,
 		"build.in":               `"golang:1.26"`,
 		"build.run":              `[["make", "site"]]`,
 		"build.run[]":            `["make", "site"]`,

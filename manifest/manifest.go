@@ -1,6 +1,9 @@
 package manifest
 
-import "noxmesh/document"
+import (
+	"noxmesh/declaration"
+	"noxmesh/document"
+)
 
 // Name is the file at a module's root.
 const Name = "module.json"
@@ -25,17 +28,20 @@ type Source struct {
 }
 
 // Resource is one thing that the module puts on a machine. In content, path and
-// target, ${settings.NAME}, ${instances.NAME.VALUE}, ${node.name} and ${node.id}
+// target, and in the names and paths among the traits, ${settings.NAME}, ${instances.NAME.VALUE}, ${node.name} and ${node.id}
 // are substituted; $${ is a plain ${.
 type Resource struct {
 	ID       string  `json:"id"`
-	Type     string  `json:"type"` // file, directory, link, archive
-	Path     string  `json:"path"`
+	Type     string  `json:"type"` // one of declaration.Types
+	Path     string  `json:"path,omitempty"`
 	Mode     string  `json:"mode,omitempty"`
 	Content  *string `json:"content,omitempty"`  // file: inline
 	From     string  `json:"from,omitempty"`     // file: a file of the module's folder, never substituted
 	Target   string  `json:"target,omitempty"`   // link
 	Artifact string  `json:"artifact,omitempty"` // archive: one of build.artifacts
+
+	After []string `json:"after,omitempty"` // ids of resources earlier in the list that this one waits for
+	*declaration.Traits
 }
 
 // Build says what to make of the source.
@@ -85,12 +91,15 @@ type Built struct {
 type BuiltResource struct {
 	ID      string          `json:"id"`
 	Type    string          `json:"type"`
-	Path    string          `json:"path"`
+	Path    string          `json:"path,omitempty"`
 	Mode    string          `json:"mode,omitempty"`
 	Content *string         `json:"content,omitempty"`
 	Target  string          `json:"target,omitempty"`
 	Digest  document.Digest `json:"digest,omitempty"` // of the file's bytes, or of the archive's index
 	Size    int64           `json:"size,omitempty"`   // of the file
+
+	After []string `json:"after,omitempty"`
+	*declaration.Traits
 }
 
 // Provenance is what the build was made of: its input closure. What others are

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"noxmesh/declaration"
 	"noxmesh/document"
 )
 
@@ -17,6 +18,16 @@ type thing struct {
 	mode           string
 	content        *string
 	target         string
+	after          []string
+	traits         *declaration.Traits
+}
+
+// withTraits adds what the traits say to what is there.
+func (t thing) withTraits() thing {
+	for _, key := range t.traits.Keys() {
+		t.has[key] = true
+	}
+	return t
 }
 
 // things checks the resources one by one, and that none is there twice.
@@ -30,14 +41,45 @@ func (c *checker) things(things []thing) {
 		} else {
 			ids[t.id] = i
 		}
-		if first, ok := paths[t.path]; ok {
+		if first, ok := paths[t.path]; ok && t.path != "" {
 			c.Fault(at+".path", "want one resource for each path", "%s has the path %q as well", document.At("resources", first), document.Short(t.path))
 		} else {
 			paths[t.path] = i
 		}
 		c.thing(at, t)
+		c.after(at+".after", t.after, things[:i])
 	}
 	c.below(things, paths)
+	c.subjects(things)
+}
+
+// after checks that what a resource waits for comes before it.
+func (c *checker) after(path string, after []string, before []thing) {
+	if !c.once(path, after) {
+		return
+	}
+	for i, id := range after {
+		if !slices.ContainsFunc(before, func(t thing) bool { return t.id == id }) {
+			c.Fault(document.At(path, i), "want the id of a resource earlier in the list", "%q is not one", document.Short(id))
+		}
+	}
+}
+
+// subjects refuses two resources that are about the same user, group or service.
+func (c *checker) subjects(things []thing) {
+	first := map[string]int{}
+	for i, t := range things {
+		r := declaration.Resource{Type: declaration.Type(t.kind), Traits: t.traits}
+		if r.Type.IsFile() || t.traits == nil {
+			continue
+		}
+		subject := r.Subject()
+		if n, ok := first[subject]; ok {
+			c.Fault(document.At("resources", i), "want one resource for each", "%s is about %q as well", document.At("resources", n), document.Short(subject))
+		} else {
+			first[subject] = i
+		}
+	}
 }
 
 // below refuses what would lie below a file or a link.
@@ -54,7 +96,9 @@ func (c *checker) below(things []thing, paths map[string]int) {
 }
 
 func (c *checker) thing(at string, t thing) {
-	c.absolute(at+".path", t.path)
+	if t.path != "" {
+		c.absolute(at+".path", t.path)
+	}
 	if !slices.Contains(resourceTypes(), t.kind) {
 		want := "want " + strings.Join(resourceTypes(), ", ")
 		if says, later := laterType(t.kind); later {
@@ -73,6 +117,21 @@ func (c *checker) thing(at string, t thing) {
 	}
 	if t.target != "" {
 		c.target(at+".target", t.target)
+	}
+	c.traits(at, t)
+}
+
+// traits checks the values of what is no file, with whatever stands in the places of its names.
+func (c *checker) traits(at string, t thing) {
+	filled, err := t.traits.Fill(func(key, text string) (string, error) {
+		c.template(document.Join(at, key), text)
+		return placeholders(text, "x"), nil
+	})
+	if err != nil {
+		return
+	}
+	for _, flaw := range filled.Flaws(declaration.Type(t.kind)) {
+		c.Fault(at+"."+flaw.Key, flaw.Want, "%s", flaw.What)
 	}
 }
 
@@ -100,7 +159,7 @@ func (c *checker) belong(at string, t thing) {
 }
 
 func fieldNames() []string {
-	return []string{"mode", "content", "from", "target", "artifact", "digest", "size"}
+	return []string{"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell"}
 }
 
 func (c *checker) content(path, content string) {

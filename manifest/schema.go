@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"noxmesh/declaration"
 	"noxmesh/document"
 )
 
@@ -33,6 +34,8 @@ const (
 	patternClaim   = `^((tcp|udp):([1-9][0-9]{0,4}|[0-9]*\$\{.*)|name:([a-z0-9-]+|[a-z0-9-]*\$\{.*))$`
 	patternPath    = `^/.*[^/]$`
 	patternUnclean = `//|/\.\.?(/|$)`
+	patternAccount = `^([a-z_][a-z0-9_-]{0,31}|.*\$\{.*)?$`
+	patternField   = `^(/[^: ]*[^/: ]|.*\$\{.*)?$`
 )
 
 func name() keywords { return keywords{"pattern": patternName} }
@@ -92,9 +95,15 @@ func commonKeywords() map[string]keywords {
 		"grants": named(patternName), "grants.*.says": line(), "grants.*.gives": nameList(), "grants.*.gives[]": name(),
 		"claims": nameList(), "claims[]": {"pattern": patternClaim},
 		"capabilities": nameList(), "capabilities[]": name(),
-		"resources[].id":   name(),
-		"resources[].type": {"enum": resourceTypes()},
-		"resources[].path": {"pattern": patternPath, "not": keywords{"pattern": patternUnclean}},
+		"resources[].id":    name(),
+		"resources[].type":  {"enum": resourceTypes()},
+		"resources[].path":  {"pattern": patternPath + "|^$", "not": keywords{"pattern": patternUnclean}},
+		"resources[].after": nameList(), "resources[].after[]": name(),
+		"resources[].drift": {"enum": []string{string(declaration.DriftCorrect), string(declaration.DriftReport), ""}},
+		"resources[].name":  {"pattern": patternAccount}, "resources[].group": {"pattern": patternAccount},
+		"resources[].groups": nameList(), "resources[].groups[]": {"pattern": patternAccount},
+		"resources[].gid": {"minimum": 0, "maximum": 1<<32 - 3}, "resources[].uid": {"minimum": 0, "maximum": 1<<32 - 3},
+		"resources[].home": {"pattern": patternField}, "resources[].shell": {"pattern": patternField},
 		"resources[].mode": {"pattern": octalMode.String() + "|^$"},
 	}
 	maps.Copy(out, settingKeywords("settings"))
@@ -231,13 +240,25 @@ func exactlyOne(names []string) keywords {
 // onlyThese is that of the keys which depend on the type no others say anything.
 func onlyThese(names []string) keywords {
 	out := keywords{}
-	for _, name := range []string{"mode", "from", "target", "artifact"} {
+	for _, name := range fieldNames() {
 		if !slices.Contains(names, name) {
-			out[name] = none()
+			out[name] = nothing(name)
 		}
 	}
-	if !slices.Contains(names, "content") { // what is empty there is an empty file
-		out["content"] = false
-	}
+	delete(out, "digest") // of the other form
+	delete(out, "size")
 	return out
+}
+
+// nothing is a key that says nothing, by what kind of value it has.
+func nothing(name string) any {
+	switch name {
+	case "content": // what is empty there is an empty file
+		return false
+	case "gid", "uid":
+		return keywords{"const": 0}
+	case "groups":
+		return keywords{"maxItems": 0}
+	}
+	return none()
 }

@@ -54,12 +54,12 @@ func checkSource(s Source, r *document.Reading) {
 func (x Resource) thing() thing {
 	f, _ := fieldsOf(x.Type)
 	return thing{
-		id: x.ID, kind: x.Type, path: x.Path, must: f.source, mode: x.Mode, content: x.Content, target: x.Target,
+		id: x.ID, kind: x.Type, path: x.Path, must: f.source, mode: x.Mode, content: x.Content, target: x.Target, after: x.After, traits: x.Traits,
 		has: map[string]bool{
-			"mode": x.Mode != "", "content": x.Content != nil, "from": x.From != "",
+			"path": x.Path != "", "mode": x.Mode != "", "content": x.Content != nil, "from": x.From != "",
 			"target": x.Target != "", "artifact": x.Artifact != "",
 		},
-	}
+	}.withTraits()
 }
 
 // resourceArtifact checks the artifact that a resource puts on a machine.

@@ -48,7 +48,11 @@ func (c *compiler) claimed(name string) *worked {
 		if err != nil {
 			return nil
 		}
-		w.resources = append(w.resources, declaration.Resource{ID: name + "/" + r.ID, Type: declaration.Type(r.Type), Path: path})
+		out := declaration.Resource{ID: name + "/" + r.ID, Type: declaration.Type(r.Type), Path: path}
+		if traits(r, &out, v.of) != "" {
+			return nil
+		}
+		w.resources = append(w.resources, out)
 	}
 	return w
 }
@@ -61,7 +65,7 @@ func outline(s manifest.Source) manifest.Built {
 		Claims: s.Claims, Capabilities: s.Capabilities, Settings: s.Settings,
 	}
 	for _, r := range s.Resources {
-		b.Resources = append(b.Resources, manifest.BuiltResource{ID: r.ID, Type: r.Type, Path: r.Path, Content: r.Content, Target: r.Target})
+		b.Resources = append(b.Resources, manifest.BuiltResource{ID: r.ID, Type: r.Type, Path: r.Path, Content: r.Content, Target: r.Target, After: r.After, Traits: r.Traits})
 	}
 	return b
 }

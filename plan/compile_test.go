@@ -279,7 +279,7 @@ func TestCompilePaths(t *testing.T) {
 		{
 			name: "one path twice in one module, filled in", wanted: "a",
 			facts:   facts("a", "", declared("a", nil, "file f /etc/${node.name} A", "file g /etc/laptop B")),
-			leftOut: `a: resource "g": its path is /etc/laptop, and so is that of "f"`,
+			leftOut: `a: resource "g": it is /etc/laptop, and so is "f"`,
 		},
 	})
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"noxmesh/declaration"
@@ -9,7 +10,7 @@ import (
 
 // ground is who has what on the node so far.
 type ground struct {
-	claims map[string]string // by whom
+	claims map[string]string // by whom; what is at no path as well, as "user board"
 	paths  map[string]spot
 	below  map[string]spot // by folder: the first thing that was put anywhere below it
 }
@@ -32,7 +33,14 @@ func (g ground) conflict(w *worked) string {
 			return fmt.Sprintf("it claims %s, which %q has", claim, by)
 		}
 	}
-	for _, r := range w.resources {
+	for i := range w.resources {
+		r := &w.resources[i]
+		if by, taken := g.claims[r.Subject()]; taken && !r.Type.IsFile() {
+			return fmt.Sprintf("it claims %s, which %q has", r.Subject(), by)
+		}
+		if !r.Type.IsFile() {
+			continue
+		}
 		if why := g.conflictAt(r); why != "" {
 			return why
 		}
@@ -43,7 +51,7 @@ func (g ground) conflict(w *worked) string {
 // conflictAt compares one path with all others. Nothing but a directory holds
 // what another module puts there: an archive owns whatever is below its path,
 // and below a file or a link there is nothing to own.
-func (g ground) conflictAt(r declaration.Resource) string {
+func (g ground) conflictAt(r *declaration.Resource) string {
 	if s, taken := g.paths[r.Path]; taken {
 		return fmt.Sprintf("it claims %s, which %q has", r.Path, s.module)
 	}
@@ -70,7 +78,12 @@ func (g ground) take(w *worked) {
 	for _, claim := range w.claims {
 		g.claims[claim] = w.module
 	}
-	for _, r := range w.resources {
+	for i := range w.resources {
+		r := &w.resources[i]
+		if !r.Type.IsFile() {
+			g.claims[r.Subject()] = w.module
+			continue
+		}
 		s := spot{r.Path, w.module, r.Type}
 		g.paths[r.Path] = s
 		for dir := parent(r.Path); dir != "/"; dir = parent(dir) {
@@ -81,20 +94,38 @@ func (g ground) take(w *worked) {
 	}
 }
 
-// after says for each resource which earlier one it needs: the nearest in whose
-// path it lies. Everything else is independent, and goes on when another fails.
+// after says for each resource which earlier ones it needs, beside those that its
+// module names: the nearest in whose path it lies, and what it names itself.
+// Everything else is independent, and goes on when another fails.
 func after(resources []declaration.Resource) {
-	byPath := map[string]string{}
+	earlier := map[string]string{} // by what a resource is about
 	for i := range resources {
 		r := &resources[i]
-		for dir := parent(r.Path); dir != "/"; dir = parent(dir) {
-			if id, earlier := byPath[dir]; earlier {
-				r.After = []string{id}
-				break
+		for _, subject := range needs(r, earlier) {
+			if id, there := earlier[subject]; there && !slices.Contains(r.After, id) {
+				r.After = append(r.After, id)
 			}
 		}
-		byPath[r.Path] = r.ID
+		earlier[r.Subject()] = r.ID
 	}
+}
+
+// needs is what a resource stands on, as far as it says so by what it is.
+func needs(r *declaration.Resource, earlier map[string]string) []string {
+	if r.Type.IsFile() {
+		for dir := parent(r.Path); dir != "/"; dir = parent(dir) {
+			if _, there := earlier[dir]; there {
+				return []string{dir}
+			}
+		}
+		return nil
+	}
+	var subjects []string
+	t := r.Said()
+	for _, name := range append([]string{t.Group}, t.Groups...) {
+		subjects = append(subjects, string(declaration.Group)+" "+name)
+	}
+	return subjects
 }
 
 func parent(path string) string {

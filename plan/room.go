@@ -39,8 +39,12 @@ func (r *room) take(w *worked) {
 func weight(w *worked) int {
 	const digest, resource, entry = 80, 180, 260
 	n := 2*len(w.module) + digest + 40
-	for _, r := range w.resources {
-		n += resource + digest + escaped(r.Path) + escaped(r.Target) + len(r.ID) + idLimit
+	for i := range w.resources {
+		r := &w.resources[i]
+		n += resource + digest + escaped(r.Path) + escaped(r.Target) + len(r.ID) + idLimit + len(r.After)*idLimit
+		if r.Traits != nil {
+			n += traitsWeight(r)
+		}
 	}
 	for _, text := range w.where.Inline {
 		n += digest + escaped(text)
@@ -50,6 +54,17 @@ func weight(w *worked) int {
 	}
 	for _, p := range w.where.Archives {
 		n += digest + entry + 2*digest + len(p.Repository)
+	}
+	return n
+}
+
+// traitsWeight is how many bytes the traits of a resource have, with the resources
+// that it comes after because it names them.
+func traitsWeight(r *declaration.Resource) int {
+	const keys = 200
+	n := keys
+	for _, text := range append([]string{r.Name, r.Group, r.Home, r.Shell}, r.Groups...) {
+		n += escaped(text) + idLimit
 	}
 	return n
 }

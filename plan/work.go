@@ -70,11 +70,11 @@ func (w *worked) work(v values) string {
 		if why := w.resource(r, v.of); why != "" {
 			return fmt.Sprintf("resource %q: %s", r.ID, why)
 		}
-		path := w.resources[len(w.resources)-1].Path
-		if other, taken := paths[path]; taken {
-			return fmt.Sprintf("resource %q: its path is %s, and so is that of %q", r.ID, path, other)
+		subject := w.resources[len(w.resources)-1].Subject()
+		if other, taken := paths[subject]; taken {
+			return fmt.Sprintf("resource %q: it is %s, and so is %q", r.ID, subject, other)
 		}
-		paths[path] = r.ID
+		paths[subject] = r.ID
 	}
 	return ""
 }
@@ -100,11 +100,20 @@ func (w *worked) resource(r manifest.BuiltResource, values map[string]string) st
 	if err != nil {
 		return err.Error()
 	}
-	if why := document.BadPath(path); why != "" {
+	out := declaration.Resource{ID: w.module + "/" + r.ID, Type: declaration.Type(r.Type), Path: path, Mode: mode(r)}
+	for _, id := range r.After {
+		out.After = append(out.After, w.module+"/"+id)
+	}
+	if why := traits(r, &out, values); why != "" {
+		return why
+	}
+	why := ""
+	if out.Type.IsFile() {
+		why = document.BadPath(path)
+	}
+	if why != "" {
 		return fmt.Sprintf("its path %q %s", path, why)
 	}
-	out := declaration.Resource{ID: w.module + "/" + r.ID, Type: declaration.Type(r.Type), Path: path, Mode: mode(r)}
-	why := ""
 	switch out.Type {
 	case declaration.File:
 		why = w.file(r, &out, values)
@@ -112,12 +121,28 @@ func (w *worked) resource(r manifest.BuiltResource, values map[string]string) st
 		why = link(r, &out, values)
 	case declaration.Archive:
 		why = w.archive(r, &out)
-	case declaration.Directory:
+	case declaration.Directory, declaration.Group, declaration.User:
 	default:
 		why = fmt.Sprintf("no host knows the type %q", r.Type)
 	}
 	w.resources = append(w.resources, out)
 	return why
+}
+
+// traits fills what the resource is beside a file.
+func traits(r manifest.BuiltResource, out *declaration.Resource, values map[string]string) string {
+	var err error
+	out.Traits, err = r.Traits.Fill(func(_, text string) (string, error) { return manifest.Fill(text, values) })
+	if err != nil {
+		return err.Error()
+	}
+	for _, flaw := range out.Flaws(out.Type) {
+		return fmt.Sprintf("its %s: %s, %s", flaw.Key, flaw.What, flaw.Want)
+	}
+	if len(out.Keys()) == 0 {
+		out.Traits = nil
+	}
+	return ""
 }
 
 func (w *worked) file(r manifest.BuiltResource, out *declaration.Resource, values map[string]string) string {

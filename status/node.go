@@ -112,7 +112,7 @@ func OfNode(f NodeFacts) Node {
 		}
 		switch r.State {
 		case report.StateFailed, report.StateBlocked, report.StateWaiting, report.StateDiffers:
-			out.Failing = append(out.Failing, Failing{r.ID, string(r.State), r.Error})
+			out.Failing = append(out.Failing, Failing{r.ID, string(r.State), cmp.Or(r.Error, r.Found)})
 		case report.StateOK, report.StateChanged, report.StateRemoved:
 		}
 	}

@@ -197,7 +197,7 @@ type PlanModule struct {
 type PlanResource struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
-	Path string `json:"path"`
+	Path string `json:"path"` // of what is no file, its name
 }
 
 // TroubleOf is t as status shows it, or nil where there is none.

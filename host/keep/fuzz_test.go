@@ -22,7 +22,7 @@ func FuzzDecodeRecord(f *testing.F) {
 	documenttest.Fuzz(f, documenttest.Codec[Record]{
 		Decode: func(b []byte) (Record, error) { return DecodeRecord(string(b)) },
 		Encode: func(r Record) ([]byte, error) { return r.Encode(), nil },
-	}, 7, seeds...)
+	}, 8, seeds...)
 }
 
 func FuzzDecodePlan(f *testing.F) {
@@ -32,7 +32,7 @@ func FuzzDecodePlan(f *testing.F) {
 			Modules: []declaration.Module{{Module: "m", Content: document.Sum(nil)}},
 			Resources: []declaration.Resource{
 				{ID: "m/a", Type: declaration.File, Path: "/etc/a \n", Mode: "0644", Digest: document.Sum(nil), Size: 3},
-				{ID: "m/b", Type: declaration.Link, Path: "/b", Target: "/a", After: []string{"m/a"}},
+				{ID: "m/b", Type: declaration.Link, Path: "/b", Target: "/a", After: []string{"m/a"}, Traits: &declaration.Traits{Drift: declaration.DriftReport}},
 			},
 		},
 		Digests: []document.Digest{document.Sum(nil), document.Sum(nil)},

@@ -224,6 +224,10 @@ func TestRecordIsReadAsItWasWritten(t *testing.T) {
 		for _, id := range rapid.SliceOf(rapid.String()).Draw(rt, "done") {
 			r.Done[id] = document.Sum([]byte(id))
 		}
+		for _, note := range rapid.SliceOf(rapid.String()).Draw(rt, "holds") {
+			h := Hold{Subject: "user " + note, ID: note, Note: note, Origin: Made, Phase: Making}
+			r.Holds[h.Subject] = h
+		}
 		got, err := DecodeRecord(string(r.Encode()))
 		if err != nil {
 			rt.Fatal(err)
@@ -239,8 +243,9 @@ func recordSeeds() []string {
 	r := NewRecord()
 	r.Entries[e.Thing.Path] = e
 	r.Done["m/a"] = document.Sum(nil)
+	r.Holds["user a"] = Hold{Subject: "user a", ID: "m/user", Note: "OWN\n", Origin: TakenOver, Phase: Changing}
 	whole := string(r.Encode())
-	return []string{"", whole, whole + whole, "thing made done - file", "done \"x\" y\n", whole[:len(whole)-1], strings.ReplaceAll(whole, "\"", "`")}
+	return []string{"", whole, whole + whole, "thing made done - file", "done \"x\" y\n", "hold made done \"\" \"\" \"\"\n", whole[:len(whole)-1], strings.ReplaceAll(whole, "\"", "`")}
 }
 
 func TestLookOnNothingSaysSo(t *testing.T) {

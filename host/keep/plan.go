@@ -72,8 +72,21 @@ func (p Plan) encode() []byte {
 			b = append(strconv.AppendQuote(b, word), ' ')
 		}
 		b[len(b)-1] = '\n'
+		b = appendTraits(b, r.Traits)
 	}
 	return b
+}
+
+// appendTraits adds a line about the resource before it, where there is anything to say.
+func appendTraits(b []byte, t *declaration.Traits) []byte {
+	if t == nil {
+		return b
+	}
+	text, err := document.Canonical(t)
+	if err != nil {
+		return append(b, "?\n"...) // no line of a plan: it is made again
+	}
+	return append(strconv.AppendQuote(append(b, "traits "...), string(text)), '\n')
 }
 
 // decodePlan holds on to no more of the text than what says which resources
@@ -123,6 +136,13 @@ func (p *Plan) line(line string) bool {
 		}
 		p.Body.Resources, p.Digests = append(p.Body.Resources, r), append(p.Digests, digest)
 		return !w.bad
+	case "traits":
+		text := w.quoted()
+		t, err := document.Decode[declaration.Traits](planFile, []byte(text), limits())
+		if n := len(p.Body.Resources); err == nil && n > 0 && w.rest == "\n" {
+			p.Body.Resources[n-1].Traits = &t
+			return !w.bad
+		}
 	}
 	return false
 }

@@ -41,6 +41,11 @@ func filled(t testing.TB, v reflect.Value) {
 		for i := range v.Len() {
 			filled(t, v.Index(i))
 		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		filled(t, v.Elem())
+	case reflect.Bool:
+		v.SetBool(true)
 	default:
 		t.Fatalf("a plan does not know what a %s is", v.Type())
 	}

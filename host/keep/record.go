@@ -95,16 +95,26 @@ type Entry struct {
 	Phase  Phase
 }
 
-// Record is what the host has made or taken over, by path; and of each resource
-// that was read back, which one.
+// Hold is one line of the record about something that is at no path: a user, a service.
+type Hold struct {
+	Subject string // "user board"
+	ID      string // of the resource
+	Note    string // what its type must know of it later, in that type's words
+	Origin  Origin
+	Phase   Phase
+}
+
+// Record is what the host has made or taken over, by path or by subject; and of
+// each resource that was read back, which one.
 type Record struct {
 	Entries map[string]Entry
+	Holds   map[string]Hold
 	Done    map[string]document.Digest // by resource id: the digest of the resource that was last read back
 }
 
 // NewRecord is the record of a host that has done nothing yet.
 func NewRecord() Record {
-	return Record{Entries: map[string]Entry{}, Done: map[string]document.Digest{}}
+	return Record{Entries: map[string]Entry{}, Holds: map[string]Hold{}, Done: map[string]document.Digest{}}
 }
 
 // Record is the record on disk, or an empty one where there has never been any.
@@ -139,7 +149,18 @@ func (r Record) Encode() []byte {
 	for _, p := range slices.Sorted(maps.Keys(r.Entries)) {
 		b = r.Entries[p].append(b)
 	}
+	for _, subject := range slices.Sorted(maps.Keys(r.Holds)) {
+		b = r.Holds[subject].append(b)
+	}
 	return b
+}
+
+func (h Hold) append(b []byte) []byte {
+	b = append(append(append(b, "hold "...), h.Origin.String()...), ' ')
+	b = append(append(b, h.Phase.String()...), ' ')
+	b = append(strconv.AppendQuote(b, h.Subject), ' ')
+	b = append(strconv.AppendQuote(b, h.ID), ' ')
+	return append(strconv.AppendQuote(b, h.Note), '\n')
 }
 
 func (e Entry) append(b []byte) []byte {
@@ -166,7 +187,10 @@ func orDash(s string) string {
 // DecodeRecord reads what Encode wrote, and nothing else.
 func DecodeRecord(text string) (Record, error) {
 	done := strings.Count(text, "\ndone ")
-	r := Record{Entries: make(map[string]Entry, strings.Count(text, "\nthing ")), Done: make(map[string]document.Digest, done+1)}
+	r := Record{
+		Entries: make(map[string]Entry, strings.Count(text, "\nthing ")), Holds: map[string]Hold{},
+		Done: make(map[string]document.Digest, done+1),
+	}
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
@@ -197,6 +221,16 @@ func (r Record) line(line string) error {
 			return fault.New(fault.Invalid, "%q stands there twice", document.Short(e.Thing.Path))
 		}
 		r.Entries[e.Thing.Path] = e
+		return nil
+	case "hold":
+		h := w.hold()
+		if w.bad || h.Origin == 0 || h.Phase == 0 || h.Subject == "" {
+			return fault.New(fault.Invalid, "not a hold of the record")
+		}
+		if _, ok := r.Holds[h.Subject]; ok {
+			return fault.New(fault.Invalid, "%q stands there twice", document.Short(h.Subject))
+		}
+		r.Holds[h.Subject] = h
 		return nil
 	default:
 		return fault.New(fault.Invalid, "%q is no line of a record", document.Short(kind))
@@ -303,6 +337,15 @@ func (w *words) kind(word string) Kind {
 	k := named(word, File, Directory, Link)
 	w.bad = w.bad || k == 0
 	return k
+}
+
+func (w *words) hold() Hold {
+	h := Hold{Origin: named(w.word(), Made, TakenOver), Phase: named(w.word(), Done, Changing, Making)}
+	h.Subject, h.ID, h.Note = w.quoted(), w.quoted(), w.quoted()
+	if w.last() != "" {
+		w.bad = true
+	}
+	return h
 }
 
 func (w *words) entry() Entry {

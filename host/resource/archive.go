@@ -23,6 +23,10 @@ func (p *pass) expand(ctx context.Context) {
 	var kept []document.Digest
 	own, refs := make([]work, len(p.items)), make([]*work, len(p.items))
 	for i, it := range p.items {
+		if !it.res.Type.IsFile() && p.hasKind(it.res.Type) {
+			it.known = true
+			continue
+		}
 		t, err := thing(it.res)
 		if err != nil {
 			it.fail(err)

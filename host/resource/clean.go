@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"context"
 	"maps"
 	"path"
 	"slices"
@@ -17,8 +18,7 @@ import (
 // cleaning is the removal of what is no longer declared.
 type cleaning struct {
 	*pass
-	needed  map[string]bool // directories that something wanted, or not yet removed, lies in
-	byID    map[string]*item
+	needed  map[string]bool  // directories that something wanted, or not yet removed, lies in
 	shut    map[string]*item // by the path of a declared file or link; nil until one is asked for
 	gone    []string         // paths to read back as absent
 	reports map[string]*report.Resource
@@ -28,13 +28,12 @@ type cleaning struct {
 // clean removes what the host made and what is no longer declared, releases what
 // it took over, and records it when it was read back. What belongs to a resource
 // that is not right yet stays until it is.
-func (p *pass) clean() {
+func (p *pass) clean(ctx context.Context) {
 	c := cleaning{
-		pass: p, needed: map[string]bool{}, byID: make(map[string]*item, len(p.items)),
+		pass: p, needed: map[string]bool{},
 		reports: map[string]*report.Resource{}, devices: map[uint64]string{},
 	}
 	for _, it := range p.items {
-		c.byID[it.res.ID] = it
 		for _, w := range it.works {
 			c.need(w.want.Path)
 			c.need(w.real)
@@ -50,6 +49,8 @@ func (p *pass) clean() {
 		}
 		c.seal()
 	}
+	p.part(ctx, false)
+	c.settleParted()
 	c.forgetDone()
 	for _, id := range slices.Sorted(maps.Keys(c.reports)) {
 		p.left = append(p.left, *c.reports[id])
@@ -311,13 +312,45 @@ func (c *cleaning) drop(p string) {
 	c.dirty = true
 }
 
+// settleParted drops from the record what is gone, and is no file, once that is on the disk.
+func (c *cleaning) settleParted() {
+	if len(c.parted) == 0 {
+		return
+	}
+	err := c.sealMachine()
+	for _, h := range c.parted {
+		if h.err == nil && err != nil {
+			h.err = err
+		}
+		if h.err != nil {
+			c.cannotHolding(h)
+			continue
+		}
+		c.say(h.hold.ID, h.stays)
+		delete(c.record.Holds, h.hold.Subject)
+		c.dirty = true
+	}
+}
+
+// cannotHolding reports what is still there though it should not be.
+func (c *cleaning) cannotHolding(h *holding) {
+	why := fault.New(fault.Conflict, "%s", advised(doingTo(h, "remove")))
+	if it := c.byID[h.hold.ID]; it != nil {
+		it.state, it.err = report.StateFailed, why
+		return
+	}
+	c.say(h.hold.ID, "")
+	r := c.reports[h.hold.ID]
+	r.State, r.Error = report.StateFailed, why.Error()
+}
+
 // forgetDone drops the resources that are no longer declared.
 func (c *cleaning) forgetDone() {
 	for id := range c.record.Done {
 		if c.byID[id] == nil {
 			delete(c.record.Done, id)
 			c.dirty = true
-			c.say(id, "") // its path is another resource's
+			c.say(id, "") // what it was about is another resource's
 		}
 	}
 }

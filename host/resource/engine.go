@@ -30,12 +30,13 @@ type Engine struct {
 	known   []declaration.Resource // of the last pass
 	digests []document.Digest      // of those
 	indexes map[document.Digest]index
+	kinds   []rankedKind
 }
 
 // New is the engine on this tree, with what the record says of it.
 func New(sys *system.Root, k Keep, record keep.Record) *Engine {
 	sys.Guard(declaration.Reserved()...)
-	e := &Engine{sys: sys, keep: k, record: record, lightly: map[string]bool{}, indexes: map[document.Digest]index{}}
+	e := &Engine{sys: sys, keep: k, record: record, lightly: map[string]bool{}, indexes: map[document.Digest]index{}, kinds: kinds()}
 	for i := range e.eyes {
 		e.eyes[i] = newEye()
 	}
@@ -64,6 +65,11 @@ type pass struct {
 	coming  map[string]string // directories that the record says are about to be made: where
 	real    map[string]string // by where a declared thing truly is: its path
 	left    []report.Resource // what is no longer declared
+
+	moved    bool            // a program or a service has been asked to change something, which may not be on the disk
+	subjects map[string]bool // of the items that are no files
+	byID     map[string]*item
+	parted   []*holding // what is no longer declared, and is no file
 }
 
 // Apply makes the machine what the body says, reads it back, and records it. An
@@ -72,10 +78,18 @@ func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source
 	p := &pass{Engine: e, source: source, body: body, items: newItems(body), real: make(map[string]string, len(body.Resources)), coming: map[string]string{}}
 	e.sys.Forget()
 	defer e.sys.Forget()
+	p.byID, p.subjects = make(map[string]*item, len(p.items)), map[string]bool{}
+	for _, it := range p.items {
+		p.byID[it.res.ID] = it
+		if !it.res.Type.IsFile() {
+			p.subjects[it.res.Subject()] = true
+		}
+	}
 	if err := p.digest(); err != nil {
 		return Result{}, err
 	}
 	p.expand(ctx)
+	p.part(ctx, true)
 	p.clearWay()
 	for level := range p.levels() {
 		if err := ctx.Err(); err != nil {
@@ -87,7 +101,7 @@ func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source
 		return Result{}, err
 	}
 	p.seal()
-	p.clean()
+	p.clean(ctx)
 	p.save()
 	return p.result(), nil
 }
@@ -117,7 +131,7 @@ func (p *pass) ready(level int) []*item {
 func (p *pass) block(it *item) {
 	for _, n := range it.needs {
 		need := p.items[n]
-		if need.right() {
+		if need.right() || need.state == report.StateDiffers { // it was as declared, and somebody lets it differ
 			continue
 		}
 		it.err = fault.New(fault.Conflict, "%q comes first, and is %s", need.res.ID, string(need.state))
@@ -175,7 +189,7 @@ func shared[T ~string](own, theirs T) T {
 }
 
 // Size is how many resources and things the engine holds on to.
-func (e *Engine) Size() int { return len(e.known) + len(e.record.Entries) }
+func (e *Engine) Size() int { return len(e.known) + len(e.record.Entries) + len(e.record.Holds) }
 
 // Digests is the digests of the resources that were applied last.
 func (e *Engine) Digests(resources []declaration.Resource) []document.Digest {
@@ -258,7 +272,7 @@ func (p *pass) result() Result {
 		}
 		out := report.Resource{ID: it.res.ID, Digest: it.digest, State: it.state, Found: short(few(it.says)), Fixed: it.fixed && it.right()}
 		if it.err != nil {
-			out.Error = short(p.sys.Say(it.err, cmp.Or(it.at, it.res.Path)).Error())
+			out.Error = short(advised(p.sys.Say(it.err, cmp.Or(it.at, it.res.Path))))
 		}
 		r.Resources = append(r.Resources, out)
 	}
@@ -270,6 +284,14 @@ func (p *pass) result() Result {
 		r.Resources = append(r.Resources, left)
 	}
 	return r
+}
+
+// advised is what was met, and what to do about it.
+func advised(err error) string {
+	if hint := fault.HintOf(err); hint != "" {
+		return err.Error() + "; " + hint
+	}
+	return err.Error()
 }
 
 // short is text of the machine's as a report takes it.

@@ -26,6 +26,7 @@ type item struct {
 	at     string   // where err was met; empty: its own path
 	says   []string // what was found that differed
 	pack   *pack    // of an archive
+	held   *holding // of what is no file, once it is read back
 	known  bool     // works are all that it consists of
 	fixed  bool
 }
@@ -117,7 +118,7 @@ func newItems(body declaration.Body) []*item {
 		all[i] = item{res: r, level: -1}
 		items[i] = &all[i]
 		ids[r.ID] = i
-		if r.Type != declaration.File {
+		if r.Type != declaration.File && r.Path != "" {
 			paths[r.Path] = i
 		}
 		for _, id := range r.After {
@@ -127,6 +128,9 @@ func newItems(body declaration.Body) []*item {
 		}
 	}
 	for i, it := range items {
+		if it.res.Path == "" {
+			continue
+		}
 		n, ok := inside(paths, it.res.Path)
 		if ok && !reaches(items, n, i, map[int]bool{}) {
 			it.needs = append(it.needs, n)

@@ -17,19 +17,25 @@ func Refuse(sys *system.Root, body declaration.Body) error {
 	defer sys.Forget()
 	seen := make(map[string]string, len(body.Resources))
 	found := ways{sys: sys, known: map[string]string{}}
-	for _, r := range body.Resources {
-		if err := found.refuse(r); err != nil {
-			return err
+	for i := range body.Resources {
+		r := &body.Resources[i]
+		subject := r.Subject()
+		if r.Type.IsFile() {
+			if err := found.refuse(r); err != nil {
+				return err
+			}
+		} else if flaws := r.Traits.Flaws(r.Type); len(flaws) > 0 || subject == "" {
+			return fault.New(fault.Denied, "resource %q is not one of type %q", r.ID, string(r.Type))
 		}
-		if other, ok := seen[r.Path]; ok {
-			return fault.New(fault.Denied, "resource %q: its path %q is that of %q as well", r.ID, r.Path, other)
+		if other, ok := seen[subject]; ok {
+			return fault.New(fault.Denied, "resource %q: its path %q is that of %q as well", r.ID, subject, other)
 		}
-		seen[r.Path] = r.ID
+		seen[subject] = r.ID
 	}
 	return nil
 }
 
-func (f ways) refuse(r declaration.Resource) error {
+func (f ways) refuse(r *declaration.Resource) error {
 	if !path.IsAbs(r.Path) || path.Clean(r.Path) != r.Path || strings.ContainsRune(r.Path, 0) {
 		return fault.New(fault.Denied, "resource %q: %q is not an absolute, clean path", r.ID, r.Path)
 	}

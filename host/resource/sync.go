@@ -40,7 +40,11 @@ func (p *pass) seal() {
 		func(f func() error) error { return effect.Do("resource.wave.seal", f) },
 	}.run()
 	p.sys.Forget()
+	err := p.sealMachine()
 	for _, it := range p.pending {
+		if err != nil && it.held != nil {
+			it.fail(err)
+		}
 		if it.right() {
 			p.settle(it)
 		}

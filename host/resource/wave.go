@@ -20,6 +20,12 @@ func (w *work) toStage() bool {
 // wave brings items that depend on nothing outside of it to what is declared.
 // Each step is one for all of them.
 func (p *pass) wave(ctx context.Context, items []*item) {
+	files, others := apart(items)
+	p.waveOfFiles(ctx, files)
+	p.hold(ctx, others)
+}
+
+func (p *pass) waveOfFiles(ctx context.Context, items []*item) {
 	p.look(items)
 	differing := p.differing(items)
 	if len(differing) == 0 {
@@ -66,7 +72,11 @@ func name(w *work) string {
 func (p *pass) differing(items []*item) []*item {
 	var differing []*item
 	p.each(items, func(it *item) {
-		if len(it.says) > 0 {
+		switch {
+		case len(it.says) > 0 && p.tolerated(it, func() bool { return !p.unsure(it) }):
+			it.state = report.StateDiffers
+			return
+		case len(it.says) > 0:
 			differing = append(differing, it)
 			return
 		}
@@ -100,6 +110,10 @@ func (it *item) staged() bool {
 
 // settle writes down that an item was read back.
 func (p *pass) settle(it *item) {
+	if it.held != nil {
+		p.settleHolding(it.held)
+		return
+	}
 	for _, w := range it.works {
 		p.settleThing(it, w)
 	}

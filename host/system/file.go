@@ -1,6 +1,7 @@
 package system
 
 import (
+	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -127,3 +128,21 @@ func (w Writer) Chmod(mode fs.FileMode) error {
 
 // Close ends the writing.
 func (w Writer) Close() error { return unix.Close(w.fd) }
+
+// Text is the whole of a regular file, which has at most so many bytes.
+func (r *Root) Text(p string, most int) (_ string, err error) {
+	dir, err := r.Dir(path.Dir(p))
+	if err != nil {
+		return "", err
+	}
+	f, err := dir.Take(path.Base(p))
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	b, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if err == nil && len(b) > most {
+		err = fault.New(fault.Conflict, "%q has more than %d bytes", p, most)
+	}
+	return string(b), err
+}

@@ -30,6 +30,7 @@ func elsewhere() map[string]string {
 		collects = "no story of the line is as old as what is collected: TestEveryEffectOfACollectionMayBeTheLast of internal/oci/registry kills it"
 		breaks   = "in no story does a push break off by itself: TestEveryEffectOfAPushThatBreaksOffMayBeTheLast of internal/oci/registry kills it"
 		takes    = "no story of the line takes anything from outside: TestEveryEffectOfADepotMayBeTheLast of builder/depot kills it"
+		machines = "no host of the line is on a machine: TestUsersAndGroupsOnAMachine of host kills it on one that has booted"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
@@ -43,7 +44,11 @@ func elsewhere() map[string]string {
 		"builder.depot.fill": takes, "builder.depot.keep": takes, "builder.depot.drop": takes,
 		"builder.shelf.begin": lays, "builder.shelf.keep": lays, "builder.shelf.drop": lays,
 		"registry.manifest.collect": collects, "registry.layer.collect": collects, "registry.repository.settle": collects, "registry.blob.collect": collects,
-		"registry.upload.drop":   breaks,
+		"registry.upload.drop":  breaks,
+		"resource.machine.seal": machines,
+		"resource.group.add":    machines, "resource.group.remove": machines,
+		"resource.user.add": machines, "resource.user.change": machines, "resource.user.join": machines,
+		"resource.user.part": machines, "resource.user.loosen": machines, "resource.user.remove": machines,
 		"builder.library.gather": lays, "builder.input.fetch": lays, "builder.laid.make": lays, "builder.laid.settle": lays, "builder.wiring.write": lays,
 	}
 }

@@ -1,0 +1,174 @@
+package declaration
+
+import (
+	"strings"
+
+	"noxmesh/document"
+)
+
+// Traits is what only some resources say: those that are no file, and those of
+// which drift is only reported. Which key belongs to which type is the table in
+// types.go. A resource that says none of it has none.
+type Traits struct {
+	Drift  Drift    `json:"drift,omitempty"`  // any type; Correct where it is not said
+	Name   string   `json:"name,omitempty"`   // group, user
+	GID    int64    `json:"gid,omitempty"`    // group: chosen by the machine where it is not said
+	UID    int64    `json:"uid,omitempty"`    // user: chosen by the machine where it is not said
+	Group  string   `json:"group,omitempty"`  // user: its own; the one of its name where it is not said
+	Groups []string `json:"groups,omitempty"` // user: that it is in as well
+	Home   string   `json:"home,omitempty"`   // user: of the entry alone, no folder is made
+	Shell  string   `json:"shell,omitempty"`  // user
+}
+
+// Drift is what becomes of a change that the mesh did not make.
+type Drift string
+
+// The policies. What is only reported was made as declared once.
+const (
+	DriftCorrect Drift = "correct"
+	DriftReport  Drift = "report"
+)
+
+// Said is the traits of the resource, none where it says none.
+func (r *Resource) Said() Traits {
+	if r.Traits == nil {
+		return Traits{}
+	}
+	return *r.Traits
+}
+
+// IsFile reports whether a resource of this type is at a path: a file, a
+// directory, a link, or many of them.
+func (t Type) IsFile() bool {
+	switch t {
+	case File, Directory, Link, Archive:
+		return true
+	case Group, User:
+		return false
+	}
+	return false
+}
+
+// Subject is what of the machine the resource is about, which no other one is: its
+// path, or what it is and its name, as "user board".
+func (r *Resource) Subject() string {
+	if r.Type.IsFile() || r.Traits == nil {
+		return r.Path
+	}
+	return string(r.Type) + " " + r.Name
+}
+
+// Called is where it is, or what it is called on the machine.
+func (r *Resource) Called() string {
+	if r.Type.IsFile() || r.Traits == nil {
+		return r.Path
+	}
+	return r.Name
+}
+
+// Keys is which of the keys that depend on the type are there, for people in this order.
+func (t *Traits) Keys() []string {
+	if t == nil {
+		return nil
+	}
+	var keys []string
+	for _, has := range []struct {
+		key   string
+		there bool
+	}{
+		{"drift", t.Drift != ""}, {"name", t.Name != ""}, {"gid", t.GID != 0}, {"uid", t.UID != 0}, {"group", t.Group != ""},
+		{"groups", len(t.Groups) > 0}, {"home", t.Home != ""}, {"shell", t.Shell != ""},
+	} {
+		if has.there {
+			keys = append(keys, has.key)
+		}
+	}
+	return keys
+}
+
+// Fill is t with each name and path as f makes it, which is given its key.
+func (t *Traits) Fill(f func(key, text string) (string, error)) (*Traits, error) {
+	if t == nil {
+		return nil, nil
+	}
+	out := *t
+	for _, text := range []struct {
+		key string
+		of  *string
+	}{{"name", &out.Name}, {"group", &out.Group}, {"home", &out.Home}, {"shell", &out.Shell}} {
+		if *text.of == "" {
+			continue
+		}
+		filled, err := f(text.key, *text.of)
+		if err != nil {
+			return nil, err
+		}
+		*text.of = filled
+	}
+	return &out, nil
+}
+
+// A Flaw is what is wrong with one key of a resource, and what would be right.
+type Flaw struct{ Key, Want, What string }
+
+// Flaws is what is wrong with the values of the traits of a resource of this
+// type, as far as they are there.
+func (t *Traits) Flaws(of Type) []Flaw {
+	if t == nil {
+		return nil
+	}
+	var f flaws
+	if t.Drift != "" && t.Drift != DriftCorrect && t.Drift != DriftReport {
+		f.add("drift", "want correct or report", "is not what becomes of drift", string(t.Drift))
+	}
+	f.account("name", t.Name)
+	if t.Name == "root" {
+		f.add("name", "want another name", "is the machine's own "+string(of), t.Name)
+	}
+	f.account("group", t.Group)
+	for i, name := range t.Groups {
+		f.account(document.At("groups", i), name)
+	}
+	f.number("gid", t.GID)
+	f.number("uid", t.UID)
+	f.field("home", t.Home)
+	f.field("shell", t.Shell)
+	return f
+}
+
+type flaws []Flaw
+
+func (f *flaws) add(key, want, why, value string) {
+	*f = append(*f, Flaw{key, want, quoted(value) + " " + why})
+}
+
+// account checks the name of a user or a group, by the rules of the programs that make one.
+func (f *flaws) account(key, name string) {
+	if name == "" {
+		return
+	}
+	first := strings.Trim(name[:1], "abcdefghijklmnopqrstuvwxyz_") == ""
+	if !first || len(name) > 32 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+		f.add(key, "want lower-case letters, digits, _ and -, not a digit first, at most 32", "is not the name of a user or a group", name)
+	}
+}
+
+// number checks a uid or a gid. The last two numbers mean something else.
+func (f *flaws) number(key string, n int64) {
+	const most = 1<<32 - 3
+	if n < 0 || n > most || n == 65534 || n == 65535 {
+		*f = append(*f, Flaw{key, "want 1 to 4294967293, and not 65534 or 65535", key + " " + number(n)})
+	}
+}
+
+// field checks a path that stands in a line with colons.
+func (f *flaws) field(key, p string) {
+	if p == "" {
+		return
+	}
+	if why := document.BadPath(p); why != "" {
+		f.add(key, "want a clean absolute path", why, p)
+	} else if strings.ContainsAny(p, ": ") {
+		f.add(key, "want one without them", "has a colon or a space", p)
+	}
+}

@@ -1,0 +1,101 @@
+package declaration_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+)
+
+// with is the whole declaration with these resources in the place of its own.
+func with(t *testing.T, resources string) []byte {
+	t.Helper()
+	d := whole()
+	d.Body.Resources = []declaration.Resource{}
+	b, err := document.Canonical(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []byte(strings.Replace(string(b), `"resources":[]`, `"resources":[`+resources+`]`, 1))
+}
+
+func TestEveryRuleOfWhatIsNoFile(t *testing.T) {
+	t.Parallel()
+	const user = `{"id":"board/user","type":"user","name":"board"}`
+	for in, want := range map[string]string{
+		user: "",
+		`{"id":"board/user","type":"user","name":"board","uid":712,"group":"www","groups":["a","b"],"home":"/srv","shell":"/bin/sh","drift":"report"}`: "",
+		`{"id":"board/group","type":"group","name":"board","gid":712},` + user:                                                                         "", // a user and a group may have one name
+		`{"id":"board/user","type":"user"}`:                                                             `at body.resources[0]: a resource of type user needs name; add it`,
+		`{"id":"board/user","type":"user","name":"board","gid":7}`:                                      `at body.resources[0].gid: gid does not belong to a resource of type user`,
+		`{"id":"board/user","type":"user","name":"board","path":"/x"}`:                                  `path does not belong to a resource of type user`,
+		`{"id":"board/x","type":"directory","path":"/x","mode":"0755","name":"x"}`:                      `name does not belong to a resource of type directory`,
+		`{"id":"board/user","type":"user","name":"root"}`:                                               `"root" is the machine's own user; want another name`,
+		`{"id":"board/group","type":"group","name":"root"}`:                                             `"root" is the machine's own group`,
+		`{"id":"board/user","type":"user","name":"-x"}`:                                                 `"-x" is not the name of a user or a group`,
+		`{"id":"board/user","type":"user","name":"x","groups":["a","a:b"]}`:                             `at body.resources[0].groups[1]: "a:b" is not the name`,
+		`{"id":"board/user","type":"user","name":"x","uid":65535}`:                                      `uid 65535; want 1 to 4294967293, and not 65534 or 65535`,
+		`{"id":"board/user","type":"user","name":"x","home":"x"}`:                                       `at body.resources[0].home: "x" is not absolute`,
+		`{"id":"board/user","type":"user","name":"x","shell":"/a:b"}`:                                   `"/a:b" has a colon or a space`,
+		`{"id":"board/user","type":"user","name":"x","drift":"no"}`:                                     `"no" is not what becomes of drift; want correct or report`,
+		user + `,{"id":"board/again","type":"user","name":"board"}`:                                     `at body.resources[1]: another resource is about "user board"; want one resource for each`,
+		`{"id":"board/user","type":"portal","name":"x"}`:                                                `"portal" is not a type that this host knows; want ` + "file, directory",
+		`{"id":"board/user","type":"user","name":"x","cheese":1}`:                                       `unknown key "cheese"`,
+		`{"id":"board/x","type":"directory","path":"/x","mode":"0755","drift":"report","after":["no"]}`: `"no" is not the id of an earlier resource`,
+	} {
+		_, err := declaration.Decode(with(t, in))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngot  %v\nwant %s", in, err, want)
+		}
+	}
+}
+
+// A trait that Keys forgets would be taken for any type.
+func TestKeysAreAllTraits(t *testing.T) {
+	t.Parallel()
+	var all declaration.Traits
+	v := reflect.ValueOf(&all).Elem()
+	var want []string
+	for i := range v.NumField() {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.String:
+			f.SetString("x")
+		case reflect.Int64:
+			f.SetInt(1)
+		case reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
+		default:
+			t.Fatalf("what is a %s", f.Type())
+		}
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		want = append(want, name)
+	}
+	if got := all.Keys(); !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	for _, key := range want[1:] { // drift belongs to every type
+		if !slices.ContainsFunc(declaration.Types(), func(of declaration.Type) bool {
+			f, _ := declaration.FieldsOf(of)
+			return slices.Contains(append(f.Must, f.May...), key)
+		}) {
+			t.Errorf("%s belongs to no type", key)
+		}
+	}
+	if !declaration.User.IsFile() && declaration.File.IsFile() {
+		return
+	}
+	t.Error("a user is a file")
+}
+
+// What only some resources say costs the others no more than a word.
+func TestAResourceWithoutTraitsIsSmall(t *testing.T) {
+	t.Parallel()
+	if size := reflect.TypeFor[declaration.Resource]().Size(); size > 136 {
+		t.Errorf("a resource takes %d bytes", size)
+	}
+}

@@ -1,0 +1,95 @@
+package declaration
+
+import (
+	"slices"
+	"strconv"
+
+	"noxmesh/document"
+)
+
+// Fields is what belongs to a resource of one type besides id, type, after and
+// drift. What must be there must not be empty, except a file's size.
+type Fields struct{ Must, May []string }
+
+// Types is the types that a host knows, in the order in which people are told them.
+func Types() []Type { return []Type{File, Directory, Link, Archive, Group, User} }
+
+// FieldsOf is what belongs to a resource of this type; false where no host knows it.
+func FieldsOf(t Type) (Fields, bool) {
+	switch t {
+	case File:
+		return Fields{Must: []string{"path", "mode", "digest"}, May: []string{"size"}}, true
+	case Directory:
+		return Fields{Must: []string{"path", "mode"}}, true
+	case Link:
+		return Fields{Must: []string{"path", "target"}}, true
+	case Archive:
+		return Fields{Must: []string{"path", "digest"}}, true
+	case Group:
+		return Fields{Must: []string{"name"}, May: []string{"gid"}}, true
+	case User:
+		return Fields{Must: []string{"name"}, May: []string{"uid", "group", "groups", "home", "shell"}}, true
+	}
+	return Fields{}, false
+}
+
+// fieldNames is every key that depends on the type.
+func fieldNames() []string {
+	return []string{"path", "mode", "target", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell"}
+}
+
+// keys is which of them are there.
+func (r *Resource) keys() []string {
+	keys := make([]string, 0, 8)
+	for _, has := range []struct {
+		key   string
+		there bool
+	}{{"path", r.Path != ""}, {"mode", r.Mode != ""}, {"target", r.Target != ""}, {"digest", r.Digest != ""}, {"size", r.Size != 0}} {
+		if has.there {
+			keys = append(keys, has.key)
+		}
+	}
+	return append(keys, r.Traits.Keys()...)
+}
+
+// belong checks that what is there belongs to the type, and that what it needs
+// is there.
+func (c *checker) belong(at string, r *Resource) {
+	f, ok := FieldsOf(r.Type)
+	if !ok {
+		c.Fault(at+".type", "want "+oneOf(Types()), "%q is not a type that this host knows", document.Short(string(r.Type)))
+		return
+	}
+	has := r.keys()
+	for _, name := range fieldNames() {
+		there, must := slices.Contains(has, name), slices.Contains(f.Must, name)
+		if there && !must && !slices.Contains(f.May, name) {
+			c.FaultKey(document.Join(at, name), "take it out", "%s does not belong to a resource of type %s", name, r.Type)
+		}
+		if !there && must {
+			c.Fault(at, "add it", "a resource of type %s needs %s", r.Type, name)
+		}
+	}
+	for _, flaw := range r.Traits.Flaws(r.Type) {
+		c.Fault(at+"."+flaw.Key, flaw.Want, "%s", flaw.What)
+	}
+}
+
+func oneOf(types []Type) string {
+	text := ""
+	for i, t := range types {
+		switch {
+		case i == 0:
+		case i == len(types)-1:
+			text += " or "
+		default:
+			text += ", "
+		}
+		text += string(t)
+	}
+	return text
+}
+
+func quoted(s string) string { return strconv.Quote(document.Short(s)) }
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,186 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"noxmesh/declaration"
+	"noxmesh/document"
+	booted "noxmesh/internal/machine"
+	"noxmesh/report"
+)
+
+// real is a Debian that has booted, with our program on it. Many cases share one:
+// each leaves it as it found it.
+type real struct {
+	*booted.Machine
+	generation int64
+}
+
+// boots is a machine for the cases of one test. Where none can be started that is
+// said by name.
+func boots(t *testing.T) *real {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("not root: machines are tested where .ci/run runs as root")
+	}
+	must(t, booted.Able())
+	ctx := context.WithoutCancel(t.Context()) // what was raised is taken away even when the test was stopped
+	base, err := booted.Base(ctx, booted.Cache)
+	must(t, err)
+	dir, err := os.MkdirTemp("/var/tmp", "machine") //nolint:usetesting // the usual folder may be on an overlay
+	must(t, err)
+	t.Cleanup(func() { must(t, os.Remove(dir)) })
+	net, err := booted.NewNet(ctx, base, dir)
+	must(t, err)
+	t.Cleanup(func() { must(t, net.Close(ctx)) })
+	m, err := net.Add(ctx, "node")
+	must(t, err)
+	t.Cleanup(func() { must(t, m.Remove(ctx)) })
+	b, err := os.ReadFile(program(t))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(m.Root, "usr/local/bin/mesh-host"), b, 0o755)) //nolint:gosec // a program
+	state, err := m.Boot(ctx)
+	if err != nil || state != "running" {
+		t.Fatalf("%q, %v", state, err)
+	}
+	return &real{Machine: m}
+}
+
+// sh runs a line of shell on the machine, and gives what it wrote.
+func (r *real) sh(t testing.TB, format string, args ...any) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := r.Exec(ctx, "sh", "-c", fmt.Sprintf(format, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out)
+}
+
+// apply applies these resources, with what the crash runner is to do. Killed is
+// whether it was.
+func (r *real) apply(t testing.TB, resources []declaration.Resource, env ...string) (_ report.Report, killed bool) {
+	t.Helper()
+	r.generation++
+	b := bundled(t, r.generation, func(p *packer) []declaration.Resource {
+		for i, res := range resources {
+			if text, ok := strings.CutPrefix(string(res.Digest), "text:"); ok {
+				resources[i].Digest, resources[i].Size = p.file("x", res.Path, text).Digest, int64(len(text))
+			}
+		}
+		return resources
+	})
+	text, err := os.ReadFile(b.file)
+	must(t, err)
+	env = append(append([]string{}, env...), "sh", "-c", "cat >/root/d.json && exec mesh-host apply /root/d.json -o json")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	cmd := r.Command(ctx, "env", env...)
+	cmd.Stdin = strings.NewReader(string(text))
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() || exit.ExitCode() == 128+9 {
+			return report.Report{}, true
+		}
+	} else {
+		must(t, err)
+	}
+	var rep report.Report
+	if err := json.Unmarshal(out, &rep); err != nil {
+		t.Fatalf("%s: %s%s", err, out, said.String())
+	}
+	return rep, false
+}
+
+// sketch is the report in a line: each resource with its state, and what is said of it.
+func sketch(r report.Report) string {
+	var b strings.Builder
+	for _, res := range r.Resources {
+		fmt.Fprintf(&b, "%s %s", strings.TrimPrefix(res.ID, "m/"), res.State)
+		if res.Error != "" {
+			fmt.Fprintf(&b, " (%s)", res.Error)
+		} else if res.Found != "" && res.State != report.StateChanged {
+			fmt.Fprintf(&b, " [%s]", res.Found)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// says applies, and compares the report with these lines.
+func (r *real) says(t testing.TB, resources []declaration.Resource, lines ...string) report.Report {
+	t.Helper()
+	rep, killed := r.apply(t, resources)
+	if killed {
+		t.Fatal("it was killed")
+	}
+	if got, want := sketch(rep), strings.Join(lines, "\n")+"\n"; got != want && (got != "" || len(lines) > 0) {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	return rep
+}
+
+// textFile is a file that holds this; its bytes go with the declaration.
+func textFile(id, path, text string) declaration.Resource {
+	return declaration.Resource{ID: "m/" + id, Type: declaration.File, Path: path, Mode: "0644", Digest: document.Digest("text:" + text)}
+}
+
+// sweep kills the program before and after each effect of the steps that has one
+// of these prefixes, each step in turn, and applies it again: then all must be as
+// if nothing had happened. What a step does before the machine is asked to be
+// empty again is told by facts.
+func (r *real) sweep(t *testing.T, prefixes []string, facts func(t testing.TB) string, steps ...[]declaration.Resource) {
+	t.Helper()
+	var want []string
+	type kill struct {
+		step  int
+		point string
+	}
+	var kills []kill
+	for i, step := range append(steps, nil) {
+		r.sh(t, "rm -f /root/effects")
+		rep, _ := r.apply(t, step, "MESH_EFFECTS=/root/effects")
+		if rep.Outcome != report.OutcomeApplied {
+			t.Fatalf("step %d: %s", i, sketch(rep))
+		}
+		want = append(want, facts(t))
+		for _, e := range strings.Fields(r.sh(t, "cat /root/effects")) {
+			if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(e, p) }) {
+				kills = append(kills, kill{i, e + ":before"}, kill{i, e + ":after"})
+			}
+		}
+	}
+	t.Logf("%d kills", len(kills))
+	for _, k := range kills {
+		for i := range k.step {
+			r.apply(t, steps[i])
+		}
+		step := append(steps, nil)[k.step]
+		if _, killed := r.apply(t, step, "MESH_CRASH="+k.point); !killed {
+			t.Errorf("step %d, %s: it was not killed", k.step, k.point)
+		}
+		rep, _ := r.apply(t, step)
+		if got := facts(t); got != want[k.step] || rep.Outcome != report.OutcomeApplied {
+			t.Fatalf("step %d, %s:\n%sgot\n%s\nwant\n%s", k.step, k.point, sketch(rep), got, want[k.step])
+		}
+		r.apply(t, nil)
+		if got := facts(t); got != want[len(want)-1] {
+			t.Fatalf("step %d, %s, and then nothing:\ngot\n%s\nwant\n%s", k.step, k.point, got, want[len(want)-1])
+		}
+	}
+}

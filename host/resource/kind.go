@@ -1,0 +1,103 @@
+package resource
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"noxmesh/declaration"
+	"noxmesh/host/keep"
+	"noxmesh/internal/fault"
+)
+
+// kind is a type of resource that is no file: it is read, changed and taken away
+// through a program or a service of the machine. What the waves, the record and the
+// report do with it is the same for every one, and stands in holding.go.
+//
+// Each call is about all the resources of this type in a wave, so that what costs
+// the same for any number of them is done once. What stands against one of them a
+// kind says with failed; the others go on.
+type kind interface {
+	// look compares the machine with each, and sets what was found. It changes
+	// nothing. Called before and after each change; where nothing has drifted it
+	// is all that is called, and it starts no child process.
+	look(ctx context.Context, p *pass, all []*holding)
+	// mean refuses what must not be changed, and writes into the note what must be
+	// known of the change after a kill at any moment of it. What it says is on the
+	// disk before change is called.
+	mean(p *pass, all []*holding)
+	// change makes each as declared. It need not read back: look is called again.
+	change(ctx context.Context, p *pass, all []*holding)
+	// leave is about what is no longer declared: it takes away what the host made,
+	// and reads back that it is gone, or says why it stays. What the host took over
+	// is let go of, without what the host had added to it.
+	leave(ctx context.Context, p *pass, all []*holding)
+}
+
+// rankedKind is a kind, and how it goes with the others.
+type rankedKind struct {
+	of    declaration.Type
+	early bool // what is no longer declared of it goes before anything else is done, not after
+	kind
+}
+
+// kinds is every type that is no file, in the order in which those of one wave are made.
+// What is no longer declared goes in the opposite order.
+func kinds() []rankedKind {
+	return []rankedKind{
+		{of: declaration.Group, kind: groups{}},
+		{of: declaration.User, kind: users{}},
+	}
+}
+
+// holding is one resource that is no file, on its way through a wave; or what the
+// record has of one that is no longer declared.
+type holding struct {
+	it    *item              // nil for what is no longer declared
+	want  declaration.Traits // what is declared of it
+	hold  keep.Hold          // the line of the record, which has its subject and its id in any case
+	known bool               // the record had it before this wave
+	found stand
+	stays string // leave: why something of it stays
+	err   error
+}
+
+// stand is what is there.
+type stand struct {
+	there bool
+	same  bool   // as declared
+	half  bool   // what a killed host may have been at: there, not as declared, and the host's own
+	says  string // what is there, where it differs
+}
+
+// name is what it is called on the machine.
+func (h *holding) name() string {
+	_, name, _ := strings.Cut(h.hold.Subject, " ")
+	return name
+}
+
+// failed ends it for this pass. The first failure counts.
+func (h *holding) failed(err error) {
+	if h.err == nil {
+		h.err = err
+	}
+}
+
+// refused is failed with what was met, and what to do about it.
+func (h *holding) refused(todo, format string, args ...any) {
+	h.failed(fault.New(fault.Conflict, format, args...).With("%s", todo))
+}
+
+// each does it to one after another, for at most so long each; what has failed is left out.
+func each(ctx context.Context, limit time.Duration, all []*holding, do func(ctx context.Context, h *holding) error) {
+	for _, h := range all {
+		if h.err != nil {
+			continue
+		}
+		one, cancel := context.WithTimeout(ctx, limit)
+		if err := do(one, h); err != nil {
+			h.failed(err)
+		}
+		cancel()
+	}
+}

@@ -1,0 +1,69 @@
+package plan_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"noxmesh/declaration"
+	"noxmesh/manifest"
+	"noxmesh/plan"
+)
+
+// holding is a module with these resources beside its own.
+func holding(resources ...manifest.BuiltResource) func(*manifest.Built) {
+	return func(m *manifest.Built) { m.Resources = append(m.Resources, resources...) }
+}
+
+func account(id, kind string, t declaration.Traits, after ...string) manifest.BuiltResource {
+	return manifest.BuiltResource{ID: id, Type: kind, Traits: &t, After: after}
+}
+
+func TestWhatIsNoFileIsDeclared(t *testing.T) {
+	t.Parallel()
+	p := plan.Compile(facts("a b", "",
+		declared("a", holding(account("team", "group", declaration.Traits{Name: "team", GID: 7}))),
+		declared("b", holding(
+			manifest.BuiltResource{ID: "etc", Type: "directory", Path: "/etc/b"},
+			account("own", "group", declaration.Traits{Name: "own"}, "etc"),
+			account("user", "user", declaration.Traits{Name: "u-${node.name}", Group: "own", Groups: []string{"team", "audio"}, Home: "/srv/${node.name}"}),
+			manifest.BuiltResource{ID: "conf", Type: "link", Path: "/etc/b/x", Target: "y", After: []string{"user"}, Traits: &declaration.Traits{Drift: declaration.DriftReport}},
+			manifest.BuiltResource{ID: "d", Type: "directory", Path: "/srv/d", Traits: &declaration.Traits{}},
+		))))
+	want := []declaration.Resource{
+		{ID: "a/team", Type: declaration.Group, Traits: &declaration.Traits{Name: "team", GID: 7}},
+		{ID: "b/etc", Type: declaration.Directory, Path: "/etc/b", Mode: "0755"},
+		{ID: "b/own", Type: declaration.Group, Traits: &declaration.Traits{Name: "own"}, After: []string{"b/etc"}},
+		{
+			ID: "b/user", Type: declaration.User, After: []string{"b/own", "a/team"},
+			Traits: &declaration.Traits{Name: "u-laptop", Group: "own", Groups: []string{"team", "audio"}, Home: "/srv/laptop"},
+		},
+		{ID: "b/conf", Type: declaration.Link, Path: "/etc/b/x", Target: "y", After: []string{"b/user", "b/etc"}, Traits: &declaration.Traits{Drift: declaration.DriftReport}},
+		{ID: "b/d", Type: declaration.Directory, Path: "/srv/d", Mode: "0755"},
+	}
+	if diff := cmp.Diff(want, p.Body.Resources); diff != "" {
+		t.Errorf("%v %s", p.LeftOut, diff)
+	}
+}
+
+func TestTwoModulesDoNotHaveOneUser(t *testing.T) {
+	t.Parallel()
+	user := func(id, name string) manifest.BuiltResource {
+		return account(id, "user", declaration.Traits{Name: name})
+	}
+	check(t, []compileCase{
+		{
+			name: "in two modules", facts: facts("a b", "", declared("a", holding(user("u", "x"))), declared("b", holding(user("v", "x")))), body: "a", wanted: "a b",
+			leftOut: `b: it claims user x, which "a" has`,
+		},
+		{
+			name: "in one, filled in", facts: facts("a", "", declared("a", holding(user("u", "laptop"), user("v", "${node.name}")))), wanted: "a",
+			leftOut: `a: resource "v": it is user laptop, and so is "u"`,
+		},
+		{
+			name: "no name any more", facts: facts("a", "", declared("a", holding(user("u", "${node.name}:x")))), wanted: "a",
+			leftOut: `a: resource "u": its name: "laptop:x" is not the name of a user or a group, want lower-case letters, digits, _ and -, not a digit first, at most 32`,
+		},
+		{name: "a user and a group", facts: facts("a", "", declared("a", holding(user("u", "x"), account("g", "group", declaration.Traits{Name: "x"})))), body: "a"},
+	})
+}
