@@ -18,7 +18,6 @@ import (
 	"noxmesh/delivery/imports"
 	"noxmesh/delivery/imports/spoken"
 	"noxmesh/delivery/source"
-	deliverystore "noxmesh/delivery/store"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
@@ -118,25 +117,20 @@ func (v *view) base(module string) (b base, err error) {
 // a module.
 type places map[string]string
 
-// codesOf is what the graph needs to know of modules in the record, but for their
-// images.
-func (p places) codesOf(modules []*deliverystore.Coded) []graph.Code {
-	all := make([]graph.Code, len(modules))
-	for i, m := range modules {
-		all[i] = p.codeOf(m.Module, source.Source{Code: m.Code})
-	}
-	return all
-}
-
 // codeOf is what the graph needs to know of a module with this source.
 func (p places) codeOf(m mesh.Module, s source.Source) graph.Code {
-	key, there := p[m.Repository]
-	if !there {
-		key = git.Key(m.Repository)
-		p[m.Repository] = key
-	}
-	code := graph.Code{Module: m.Name, Repository: key, Folder: m.Folder, Says: s.Code.Says}
+	code := graph.Code{Module: m.Name, Repository: p.of(m.Repository), Folder: m.Folder, Says: s.Code.Says}
 	return withImages(code, s.Manifest, s.Lines)
+}
+
+// of is a repository in that form.
+func (p places) of(repository string) string {
+	key, there := p[repository]
+	if !there {
+		key = git.Key(repository)
+		p[repository] = key
+	}
+	return key
 }
 
 // withImages is a module's code with the images that its manifest asks for and

@@ -161,7 +161,7 @@ func saidAs(table string) string {
 		return "node_report"
 	case "answer":
 		return "request"
-	case "reading":
+	case "code":
 		return "source"
 	}
 	return table

@@ -8,6 +8,7 @@ import (
 
 	"noxmesh/delivery"
 	"noxmesh/delivery/artifact"
+	"noxmesh/delivery/graph"
 	"noxmesh/delivery/imports"
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
@@ -50,9 +51,9 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 	if err != nil {
 		return err
 	}
-	code := make(map[string]imports.Reading, len(modules))
+	says := make(map[string]imports.Said, len(modules))
 	v.code.Expect(len(modules))
-	if err := v.hearCodes(tx, func(c *deliverystore.Coded) { code[c.Name] = c.Code }); err != nil {
+	if err := v.hearCodes(tx, func(c deliverystore.Coded) { says[c.Module] = c.Says }); err != nil {
 		return err
 	}
 	sources, err := deliverystore.Sources(tx)
@@ -74,7 +75,7 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 	for _, m := range modules {
 		v.setModule(m.Name, m, true)
 		s := sources[m.Name]
-		s.Code = code[m.Name]
+		s.Code.Says = says[m.Name]
 		v.setSource(m.Name, s)
 	}
 	for i := range builds {
@@ -94,24 +95,32 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 	return nil
 }
 
-// hearCodes puts what the code of each module says into the graph, on one core
-// while another still reads the record.
-func (v *view) hearCodes(tx *db.Tx, also func(*deliverystore.Coded)) error {
-	read := make(chan []*deliverystore.Coded, 16)
-	var heard errgroup.Group
-	heard.Go(func() error {
-		for some := range read {
-			v.code.Set(v.places.codesOf(some)...)
-			v.code.Hear()
-			for _, c := range some {
-				also(c)
-			}
+// hearCodes puts what the code of each module says into the graph: on one core it
+// is read from the record and understood, on another names get their numbers.
+func (v *view) hearCodes(tx *db.Tx, also func(deliverystore.Coded)) error {
+	const ahead = 4
+	heard, rooms := make(chan *graph.Heard, ahead), make(chan *graph.Heard, ahead+2)
+	for range cap(rooms) {
+		rooms <- new(graph.Heard)
+	}
+	var taken errgroup.Group
+	taken.Go(func() error {
+		for h := range heard {
+			v.code.Take(h)
+			rooms <- h
 		}
 		return nil
 	})
-	err := deliverystore.Codes(tx, func(some []*deliverystore.Coded) { read <- some })
-	close(read)
-	return errors.Join(err, heard.Wait())
+	err := deliverystore.Codes(tx, func(some []deliverystore.Coded) {
+		h := <-rooms
+		for _, c := range some {
+			also(c)
+			v.code.Listen(h, graph.Code{Module: c.Module, Repository: v.places.of(c.Repository), Folder: c.Folder, Says: c.Says})
+		}
+		heard <- h
+	})
+	close(heard)
+	return errors.Join(err, taken.Wait())
 }
 
 func (v *view) loadInventory(tx *db.Tx) error {

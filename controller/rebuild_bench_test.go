@@ -95,7 +95,7 @@ func rebuildSet(b *testing.B, c *Controller, modules int) []string {
 	defer c.cfg.roomy()()
 	v := view{code: graph.NewBuilds(spoken.Languages()), places: places{}}
 	v.code.Expect(modules)
-	err := c.db.Read(context.Background(), func(tx *db.Tx) error { return v.hearCodes(tx, func(*deliverystore.Coded) {}) })
+	err := c.db.Read(context.Background(), func(tx *db.Tx) error { return v.hearCodes(tx, func(deliverystore.Coded) {}) })
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package graph
 
 import (
+	"cmp"
+	"encoding/binary"
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -59,26 +62,34 @@ type Builds struct {
 	whole     []bool // by language: it is one
 	names     names
 	coded     []coded
-	ids       map[string]int32 // by module, those that were removed too
-	rank      []int32          // by id: its place in the order of the modules' names
-	moved     []int32          // the modules of which the edges are to be found
-	heard     int              // of the first of these the names have been heard
-	anew      bool             // of names that were heard some belong to others than before
-	room      *rooms           // while modules have moved
-	left      int              // how often a name was owned or asked for by a module that has become another
+	edges     []edges // by id
+	seed      maphash.Seed
+	ids       index   // by the modules' names, those that were removed too
+	order     []int32 // the ids, by the modules' names
+	rank      []int32 // by id: its place in that order
+	moved     []int32 // the modules of which the edges are to be found
+	unread    []int32 // those of them of which the names have no numbers yet
+	anew      bool    // of names that were read some belong to others than before
+	used      []int   // by language: how many modules are built against anything in it
+	room      *rooms  // while modules have moved
+	left      int     // how often a name was owned or asked for by a module that has become another
 }
 
-// coded is a module with its edges.
+// coded is a module and what its code says.
 type coded struct {
-	known   bool
-	moved   bool // it is among those
-	heard   bool // and what it says has been heard since
-	torn    bool // somebody else and yet another own what it asks for
-	code    Code
-	owns    []int32 // the names that it owns, its place among them
-	asks    []ask   // in the order in which its code says them
-	in      []needs // what it is built against, in each language by its number
-	compile []int32 // the same in all of them: what its code is compiled against, by name
+	known bool
+	moved bool // it is among those
+	torn  bool // somebody else and yet another own what it asks for
+	code  Code
+	owns  []int32 // the names that it owns, its place among them
+	asks  []ask   // in the order in which its code says them
+	in    []needs // what it is built against, in each language by its number
+}
+
+// edges is what a module is built against, and who is against it. Most questions
+// go through these alone, and these lie close together.
+type edges struct {
+	compile []int32 // what its code is compiled against, by name
 	tests   []int32 // and what only its tests are, by name
 	users   []user  // who asks for it, by id and language
 }
@@ -106,10 +117,10 @@ type user struct {
 // NewBuilds is a graph of no modules, for these languages.
 func NewBuilds(languages []imports.Language) *Builds {
 	languages = slices.SortedFunc(slices.Values(languages), func(a, b imports.Language) int { return strings.Compare(a.Name(), b.Name()) })
-	b := &Builds{languages: languages, names: newNames(languages), ids: map[string]int32{}}
+	b := &Builds{languages: languages, names: newNames(languages), seed: maphash.MakeSeed(), ids: indexFor(0)}
 	for _, l := range languages {
 		_, is := l.(imports.Whole)
-		b.whole = append(b.whole, is)
+		b.whole, b.used = append(b.whole, is), append(b.used, 0)
 	}
 	return b
 }
@@ -117,7 +128,8 @@ func NewBuilds(languages []imports.Language) *Builds {
 // Expect makes room for so many modules in a graph that has none.
 func (b *Builds) Expect(modules int) {
 	if len(b.coded) == 0 && modules > cap(b.coded) {
-		b.coded, b.moved, b.ids = make([]coded, 0, modules), make([]int32, 0, modules), make(map[string]int32, modules)
+		b.coded, b.edges, b.moved = make([]coded, 0, modules), make([]edges, 0, modules), make([]int32, 0, modules)
+		b.ids = indexFor(modules)
 		b.names.expect(modules)
 	}
 }
@@ -128,29 +140,48 @@ func (b *Builds) Set(all ...Code) {
 		b.Expect(len(all))
 	}
 	for _, c := range all {
-		id, there := b.ids[c.Module]
-		if !there {
-			id = int32(len(b.coded))
-			b.ids[c.Module] = id
-			b.coded = append(b.coded, coded{})
-		}
-		b.coded[id].known, b.coded[id].code = true, c
-		b.move(id)
+		b.unread = append(b.unread, b.put(c))
 	}
 }
 
+// put puts a module into the graph, of which the names are still to be read.
+func (b *Builds) put(c Code) int32 {
+	id, there := b.id(c.Module)
+	if !there {
+		id = int32(len(b.coded))
+		b.ids.put(b.hash(c.Module), uint32(id))
+		b.coded, b.edges = append(b.coded, coded{}), append(b.edges, edges{})
+	}
+	b.coded[id].known, b.coded[id].code = true, c
+	b.move(id)
+	return id
+}
+
+// id is the number of a module.
+func (b *Builds) id(module string) (id int32, there bool) {
+	is, there := b.ids.find(b.hash(module), func(id uint32) bool { return b.coded[id].code.Module == module })
+	return int32(is), there
+}
+
+// idOf is the number of a module that is there.
+func (b *Builds) idOf(module string) int32 {
+	id, _ := b.id(module)
+	return id
+}
+
+func (b *Builds) hash(module string) uint32 { return uint32(maphash.String(b.seed, module)) }
+
 // Remove takes a module out of the graph.
 func (b *Builds) Remove(module string) {
-	if id, there := b.ids[module]; there && b.coded[id].known {
+	if id, there := b.id(module); there && b.coded[id].known {
 		b.coded[id].known, b.coded[id].code = false, Code{Module: module}
 		b.move(id)
+		b.unread = append(b.unread, id)
 	}
 }
 
 func (b *Builds) move(id int32) {
-	is := &b.coded[id]
-	is.heard = false
-	if !is.moved {
+	if is := &b.coded[id]; !is.moved {
 		is.moved = true
 		b.moved = append(b.moved, id)
 	}
@@ -173,15 +204,6 @@ func ownsOf(c Code) (all []Owned) {
 	return all
 }
 
-// Hear gives the names that have come with Set their numbers, which is half of
-// what Settle does: so a graph is put together while the record is still read.
-func (b *Builds) Hear() {
-	for _, id := range b.moved[b.heard:] {
-		b.read(id)
-	}
-	b.heard = len(b.moved)
-}
-
 // Settle finds the edges of what has moved, and reports whether names belong to
 // others than before. Every question settles the graph; one that is settled can
 // be asked side by side.
@@ -189,47 +211,66 @@ func (b *Builds) Settle() (anew bool) {
 	if len(b.moved) == 0 {
 		return false
 	}
-	if b.left > len(b.names.all) {
+	if b.left > len(b.names.begin) {
 		b.forget()
 	}
-	for _, id := range b.moved {
-		if !b.coded[id].heard {
-			b.read(id)
-		}
-	}
+	b.read()
 	anew, b.room.many = b.anew, len(b.moved) > few
 	if anew {
-		b.order()
+		b.sort()
 		b.moveAsking(b.names.askAgain())
 	}
 	b.resolve()
 	for _, id := range b.moved {
 		b.coded[id].moved = false
 	}
-	b.moved, b.heard, b.anew, b.room = b.moved[:0], 0, false, nil
+	b.moved, b.anew, b.room = b.moved[:0], false, nil
 	return anew
 }
 
 // forget drops every name, so that those are kept that somebody owns or asks for.
 func (b *Builds) forget() {
-	b.names, b.left = newNames(b.languages), 0
+	b.names, b.left, b.unread = newNames(b.languages), 0, b.unread[:0]
 	for id := range b.coded {
 		b.coded[id].owns, b.coded[id].asks = nil, nil
 		b.move(int32(id))
+		b.unread = append(b.unread, int32(id))
 	}
 }
 
-// read gives what a module's code says its numbers.
-func (b *Builds) read(id int32) {
+// read gives what was said since its numbers.
+func (b *Builds) read() {
 	if b.room == nil {
-		b.room = &rooms{heard: heard{name: make([]byte, 0, 512)}}
+		b.room = &rooms{}
 	}
+	for some := range slices.Chunk(b.unread, few) {
+		h := &b.room.heard
+		h.clear()
+		for _, id := range some {
+			b.hear(h, b.coded[id].code, b.coded[id].known)
+		}
+		b.take(some, h)
+	}
+	b.unread = b.unread[:0]
+}
+
+// take takes down what the code of these modules says, in numbers.
+func (b *Builds) take(ids []int32, h *Heard) {
+	if b.room == nil {
+		b.room = &rooms{}
+	}
+	b.names.number(h)
+	begin := 0
+	for i, id := range ids {
+		b.takeOne(id, h.words[begin:h.ends[i]])
+		begin = h.ends[i]
+	}
+}
+
+func (b *Builds) takeOne(id int32, words []word) {
 	is, room := &b.coded[id], b.room
-	is.heard = true
-	b.hear(is, &room.heard)
-	b.names.number(&room.heard)
 	owns, asks := room.owns.empty(), room.asks.empty()
-	for _, w := range room.heard.words {
+	for _, w := range words {
 		if w.owned {
 			owns = append(owns, w.id)
 		} else {
@@ -253,48 +294,6 @@ func (b *Builds) read(id int32) {
 	b.anew = true
 }
 
-// hear puts down every name that a module's code says.
-func (b *Builds) hear(is *coded, h *heard) {
-	h.letters, h.words = h.letters[:0], h.words[:0]
-	language, kind, spoken := "", 0, false
-	for w := range is.code.Says.Words(h.name[:0]) {
-		if w.Language != language || !spoken {
-			language = w.Language
-			kind, spoken = b.names.kinds[language]
-		}
-		if !spoken {
-			continue
-		}
-		name := word{in: uint8(kind), kind: uint8(kind), owned: w.Owned, test: w.Test}
-		if w.Path {
-			name.kind = uint8(b.names.places())
-			b.names.hear(h, name, is.code.Repository, "\x00", w.Text)
-		} else {
-			b.names.hear(h, name, "", "", w.Text)
-		}
-	}
-	if is.code.Beside != nil {
-		b.hearBeside(*is.code.Beside, h)
-	}
-	if is.known {
-		b.names.hear(h, word{kind: uint8(b.names.places()), owned: true}, is.code.Repository, "\x00", []byte(is.code.Folder))
-	}
-}
-
-// hearBeside puts down the names that are said elsewhere than in a module's code.
-func (b *Builds) hearBeside(says Beside, h *heard) {
-	for _, asked := range says.Asks {
-		if kind, spoken := b.names.kinds[asked.Language]; spoken {
-			b.names.hear(h, word{in: uint8(kind), kind: uint8(kind)}, "", "", []byte(asked.Name))
-		}
-	}
-	for _, owned := range says.Owns {
-		if kind, spoken := b.names.kinds[owned.Language]; spoken {
-			b.names.hear(h, word{in: uint8(kind), kind: uint8(kind), owned: true}, "", "", []byte(owned.Name))
-		}
-	}
-}
-
 // moveAsking moves those that ask for one of these names.
 func (b *Builds) moveAsking(moved []bool) {
 	if !slices.Contains(moved, true) {
@@ -307,19 +306,37 @@ func (b *Builds) moveAsking(moved []bool) {
 	}
 }
 
-// order finds the order of the modules' names.
-func (b *Builds) order() {
+// sort finds the order of the modules' names. Mostly the first letters in which
+// they are not all alike decide: only where these are the same names are compared.
+func (b *Builds) sort() {
 	if len(b.rank) == len(b.coded) {
 		return
 	}
-	ids := make([]int32, len(b.coded))
-	for id := range ids {
-		ids[id] = int32(id)
+	alike := b.coded[0].code.Module
+	for id := range b.coded {
+		for !strings.HasPrefix(b.coded[id].code.Module, alike) {
+			alike = alike[:len(alike)-1]
+		}
 	}
-	slices.SortFunc(ids, func(x, y int32) int { return strings.Compare(b.coded[x].code.Module, b.coded[y].code.Module) })
-	b.rank = make([]int32, len(ids))
-	for at, id := range ids {
-		b.rank[id] = int32(at)
+	type place struct {
+		letters uint64
+		id      int32
+	}
+	places := make([]place, len(b.coded))
+	for id := range places {
+		var letters [8]byte
+		copy(letters[:], b.coded[id].code.Module[len(alike):])
+		places[id] = place{binary.BigEndian.Uint64(letters[:]), int32(id)}
+	}
+	slices.SortFunc(places, func(x, y place) int {
+		if x.letters != y.letters {
+			return cmp.Compare(x.letters, y.letters)
+		}
+		return strings.Compare(b.coded[x.id].code.Module, b.coded[y.id].code.Module)
+	})
+	b.order, b.rank = make([]int32, len(places)), make([]int32, len(places))
+	for at, is := range places {
+		b.order[at], b.rank[is.id] = is.id, int32(at)
 	}
 }
 

@@ -244,6 +244,7 @@ func TestManyAtOnce(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		many, one := graph.NewBuilds([]imports.Language{slashes{}}), graph.NewBuilds([]imports.Language{slashes{}})
 		is := map[string]graph.Code{}
+		var heard graph.Heard
 		for range 2 {
 			var all []graph.Code
 			for range 1 + r.IntN(most) {
@@ -256,10 +257,14 @@ func TestManyAtOnce(t *testing.T) {
 				is[name] = all[len(all)-1]
 			}
 			for part := range slices.Chunk(all, 1+r.IntN(most)) {
-				many.Set(part...)
 				if r.IntN(2) == 0 {
-					many.Hear()
+					many.Set(part...)
+					continue
 				}
+				for _, c := range part {
+					many.Listen(&heard, c)
+				}
+				many.Take(&heard)
 			}
 			gone := fmt.Sprintf("m%d", r.IntN(most))
 			many.Remove(gone)

@@ -23,13 +23,13 @@ type Layer struct{ Module, Language, Name string }
 // does not know is built against nothing.
 func (b *Builds) Laid(module string) Laid {
 	b.Settle()
-	id, there := b.ids[module]
+	id, there := b.id(module)
 	if !there || !b.coded[id].known {
 		return Laid{}
 	}
 	is := &b.coded[id]
 	var laid Laid
-	w := &walk{builds: b, next: func(m int32) []int32 { return slices.Concat(b.coded[m].compile, b.coded[m].tests) }}
+	w := &walk{builds: b, next: func(m int32) []int32 { return slices.Concat(b.edges[m].compile, b.edges[m].tests) }}
 	w.from([]int32{id})
 	laid.Open = b.open(id)
 	laid.Nobodys = b.nobodys(id, func(a ask) bool { return b.whole[a.in] })
@@ -38,8 +38,8 @@ func (b *Builds) Laid(module string) Laid {
 	if is.torn || slices.ContainsFunc(is.in, func(n needs) bool { return slices.ContainsFunc(n.tests, circular) }) {
 		laid.LeftOut, torn = b.leftOut(id, circular)
 	}
-	compiled := &walk{builds: b, next: func(m int32) []int32 { return b.coded[m].compile }}
-	compiled.from(needs{compile: is.compile, tests: is.tests}.without(circular))
+	compiled := &walk{builds: b, next: func(m int32) []int32 { return b.edges[m].compile }}
+	compiled.from(needs{compile: b.edges[id].compile, tests: b.edges[id].tests}.without(circular))
 	reached := make([]map[int32]bool, len(is.in))
 	for i, n := range is.in {
 		reached[i] = b.compiledIn(n, circular)
@@ -64,7 +64,7 @@ func (b *Builds) layers(of, to int32, in int) []Layer {
 		return []Layer{layer}
 	}
 	var all []Layer
-	edges, _ := b.edges(of)
+	edges, _ := b.edgesOf(of)
 	for _, e := range edges {
 		if layer.Name = e.Name; e.Language == layer.Language && e.To == layer.Module && !slices.Contains(all, layer) {
 			all = append(all, layer)
@@ -76,9 +76,9 @@ func (b *Builds) layers(of, to int32, in int) []Layer {
 // leftOut is the edges of a module's tests that would close a circle, and what
 // it asks for that more than one other owns.
 func (b *Builds) leftOut(id int32, circular func(int32) bool) (out []Edge, torn []string) {
-	edges, torn := b.edges(id)
+	edges, torn := b.edgesOf(id)
 	for _, e := range edges {
-		to, in := b.ids[e.To], b.coded[id].needsIn(b.names.kinds[e.Language])
+		to, in := b.idOf(e.To), b.coded[id].needsIn(b.names.kinds[e.Language])
 		if e.Test && circular(to) && !b.holds(in.compile, to) {
 			out = append(out, e)
 		}
@@ -151,7 +151,7 @@ func (b *Builds) circle(part []int32) string {
 	first := part[0]
 	from := map[int32]int32{}
 	for queue := []int32{first}; len(queue) > 0; queue = queue[1:] {
-		for _, to := range b.coded[queue[0]].compile {
+		for _, to := range b.edges[queue[0]].compile {
 			if _, known := from[to]; !known && slices.Contains(part, to) {
 				from[to] = queue[0]
 				queue = append(queue, to)
@@ -173,7 +173,7 @@ func (b *Builds) circle(part []int32) string {
 
 // placeOf is where the code of one module first asks for another.
 func (b *Builds) placeOf(from, to int32) string {
-	edges, _ := b.edges(from)
+	edges, _ := b.edgesOf(from)
 	for _, e := range edges {
 		if e.To == b.coded[to].code.Module && !e.Test {
 			return e.At.String()

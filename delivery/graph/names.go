@@ -1,8 +1,8 @@
 package graph
 
 import (
+	"encoding/binary"
 	"hash/maphash"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -10,35 +10,20 @@ import (
 )
 
 // names is every name that is owned or asked for, and every place, each once. A
-// name is known by its number from then on.
+// name is known by its number from then on. There are a great many: there is
+// nothing in them that the collector would have to look at.
 type names struct {
-	kinds map[string]int          // the languages, by name
-	ways  []func(string) []string // by kind: whatever would own a name, the nearest first
-	seed  maphash.Seed
-	slots []slot // twice as many as names at least; a name stands in the first one that is free from its hash on
-	all   []named
-	texts []byte            // of all names, one after another
-	owner []int32           // by name: the module that owns it itself, or nobody, or several
-	more  map[int32][]int32 // of a name that several own, all of them, by id
-	near  byte              // what number has read ahead
-	given []int             // by kind: how many modules own anything of it
-}
-
-// slot is where a name is looked for: a map would be searched as well, and took
-// twice as long.
-type slot struct {
-	hash uint32
-	next int32 // the number of the name, and one; 0 where it is free
-}
-
-// named is one name. There are a great many: none holds anything that the
-// collector would have to look at.
-type named struct {
-	begin  int // of its text
-	length int32
-	answer int32 // the nearest name that anybody owns, or one of these two
-	kind   uint8
-	moved  bool // somebody owns it or another does, since the graph was settled
+	kinds  map[string]int          // the languages, by name
+	ways   []func(string) []string // by kind: whatever would own a name, the nearest first
+	seed   maphash.Seed
+	index  index             // by what is said of them and of which kind they are: where they begin
+	all    []byte            // of each its number, its length and kind, and its text
+	begin  []uint32          // by name: where that is
+	moved  []bool            // by name: somebody owns it or another does, since the graph was settled
+	answer []int32           // by name: the nearest one that anybody owns, or nobody, or that this was not asked
+	owner  []int32           // by name: the module that owns it itself, or nobody, or several
+	more   map[int32][]int32 // of a name that several own, all of them, by id
+	given  []int             // by kind: how many modules own anything of it
 }
 
 const (
@@ -48,7 +33,7 @@ const (
 )
 
 func newNames(languages []imports.Language) names {
-	t := names{kinds: map[string]int{}, seed: maphash.MakeSeed(), slots: make([]slot, 64), more: map[int32][]int32{}}
+	t := names{kinds: map[string]int{}, seed: maphash.MakeSeed(), index: indexFor(0), more: map[int32][]int32{}}
 	for _, l := range languages {
 		t.kinds[l.Name()] = len(t.ways)
 		t.ways = append(t.ways, l.Owners)
@@ -74,76 +59,92 @@ func enclosing(at string) []string {
 	return all
 }
 
-// text is the text of a name.
-func (t *names) text(id int32) []byte { return t.texts[t.all[id].begin:][:t.all[id].length] }
+// What is before a name's text: its number, and its length and kind.
+const (
+	numberBytes = 4
+	headBytes   = numberBytes + 4
+	kindBits    = 8
+)
+
+// head is the number, the length and the kind of the name that begins there.
+func (t *names) head(begin uint32) (id int32, length int, kind uint8) {
+	head := t.all[begin:][:headBytes]
+	rest := binary.LittleEndian.Uint32(head[numberBytes:])
+	return int32(binary.LittleEndian.Uint32(head)), int(rest >> kindBits), uint8(rest)
+}
+
+// text is the text of a name, and its kind.
+func (t *names) text(id int32) (text []byte, kind int) {
+	begin := t.begin[id]
+	_, length, of := t.head(begin)
+	return t.all[begin+headBytes:][:length], int(of)
+}
+
+// kind is the kind of a name.
+func (t *names) kind(id int32) int {
+	_, _, kind := t.head(t.begin[id])
+	return int(kind)
+}
 
 // look is the number of a name that has one.
-func (t *names) look(kind int, text string) (id int32, there bool) {
-	at := slotOf(t, kind, text, uint32(maphash.String(t.seed, text))+uint32(kind))
-	return t.slots[at].next - 1, t.slots[at].next > 0
+func look[T string | []byte](t *names, kind uint8, text T, hash uint32) (id int32, there bool) {
+	begin, there := t.index.find(hash, func(begin uint32) bool {
+		_, length, of := t.head(begin)
+		return of == kind && length == len(text) && string(t.all[begin+headBytes:][:length]) == string(text)
+	})
+	if !there {
+		return 0, false
+	}
+	id, _, _ = t.head(begin)
+	return id, true
+}
+
+// hash is by which a name is looked for.
+func (t *names) hash(kind uint8, text []byte) uint32 {
+	return uint32(maphash.Bytes(t.seed, text)) + uint32(kind)
+}
+
+func (t *names) hashOf(kind uint8, text string) uint32 {
+	return uint32(maphash.String(t.seed, text)) + uint32(kind)
 }
 
 // id is the number of a name with this hash.
-func (t *names) id(kind int, text []byte, hash uint32) int32 {
-	at := slotOf(t, kind, text, hash)
-	if t.slots[at].next > 0 {
-		return t.slots[at].next - 1
+func (t *names) id(kind uint8, text []byte, hash uint32) int32 {
+	id, there := look(t, kind, text, hash)
+	if there {
+		return id
 	}
-	id := int32(len(t.all))
-	t.all = append(t.all, named{kind: uint8(kind), begin: len(t.texts), length: int32(len(text)), answer: notAsked})
-	t.texts = append(t.texts, text...)
-	t.owner = append(t.owner, nobody)
-	t.slots[at] = slot{hash, id + 1}
-	if 2*len(t.all) > len(t.slots) {
-		t.grow()
-	}
+	id = int32(len(t.begin))
+	begin := uint32(len(t.all))
+	t.index.put(hash, begin)
+	t.begin, t.moved = append(t.begin, begin), append(t.moved, false)
+	t.answer, t.owner = append(t.answer, notAsked), append(t.owner, nobody)
+	t.all = binary.LittleEndian.AppendUint32(t.all, uint32(id))
+	t.all = binary.LittleEndian.AppendUint32(t.all, uint32(len(text))<<kindBits|uint32(kind))
+	t.all = append(t.all, text...)
 	return id
-}
-
-// slotOf is where a name is, or would be.
-func slotOf[T string | []byte](t *names, kind int, text T, hash uint32) int {
-	last := len(t.slots) - 1
-	at := int(hash) & last
-	for ; t.slots[at].next > 0; at = (at + 1) & last {
-		if s := t.slots[at]; s.hash == hash && int(t.all[s.next-1].kind) == kind && string(t.text(s.next-1)) == string(text) {
-			break
-		}
-	}
-	return at
 }
 
 // expect makes room for what so many modules mostly own and ask for.
 func (t *names) expect(modules int) {
-	const names, letters = 3, 32
-	t.slots = make([]slot, 1<<bits.Len(uint(max(64, 2*names*modules)-1)))
-	t.all, t.owner = make([]named, 0, names*modules), make([]int32, 0, names*modules)
-	t.texts = make([]byte, 0, names*letters*modules)
-}
-
-func (t *names) grow() {
-	was := t.slots
-	t.slots = make([]slot, 4*len(was))
-	for _, s := range was {
-		if s.next > 0 {
-			at := int(s.hash) & (len(t.slots) - 1)
-			for t.slots[at].next > 0 {
-				at = (at + 1) & (len(t.slots) - 1)
-			}
-			t.slots[at] = s
-		}
-	}
+	const each, letters = 3, 40
+	t.index = indexFor(each * modules)
+	t.begin, t.moved = make([]uint32, 0, each*modules), make([]bool, 0, each*modules)
+	t.answer, t.owner = make([]int32, 0, each*modules), make([]int32, 0, each*modules)
+	t.all = make([]byte, 0, each*(headBytes+letters)*modules)
 }
 
 // ask is the owned name that is nearest to a name.
 func (t *names) ask(id int32) int32 {
-	if t.all[id].answer == notAsked {
-		t.all[id].answer = t.find(id)
+	if t.answer[id] == notAsked {
+		t.answer[id] = t.find(id)
 	}
-	return t.all[id].answer
+	return t.answer[id]
 }
 
 func (t *names) find(id int32) int32 {
-	kind, name := int(t.all[id].kind), string(t.text(id))
+	text, kind := t.text(id)
+	name := string(text)
 	ways := t.ways[kind](name)
 	if len(ways) > 0 && ways[0] == name { // as mostly: it need not be looked for
 		if t.owner[id] != nobody {
@@ -159,8 +160,8 @@ func (t *names) nearest(kind int, name string) int32 { return t.first(kind, t.wa
 
 // first is the first of these names that anybody owns.
 func (t *names) first(kind int, names []string) int32 {
-	for _, text := range names {
-		if owner, there := t.look(kind, text); there && t.owner[owner] != nobody {
+	for _, name := range names {
+		if owner, there := look(t, uint8(kind), name, t.hashOf(uint8(kind), name)); there && t.owner[owner] != nobody {
 			return owner
 		}
 	}
@@ -170,19 +171,15 @@ func (t *names) first(kind int, names []string) int32 {
 // askAgain finds again what was asked, and reports of each name whether the
 // answer is another, or others own it.
 func (t *names) askAgain() []bool {
-	moved := make([]bool, len(t.all))
-	for id := range t.all {
-		is := &t.all[id]
-		if is.answer == notAsked {
-			continue
+	moved := make([]bool, len(t.begin))
+	for id, was := range t.answer {
+		if was != notAsked {
+			is := t.find(int32(id))
+			moved[id] = is != was || was >= 0 && t.moved[was]
+			t.answer[id] = is
 		}
-		was := is.answer
-		is.answer = t.find(int32(id))
-		moved[id] = is.answer != was || was >= 0 && t.all[was].moved
 	}
-	for id := range t.all {
-		t.all[id].moved = false
-	}
+	clear(t.moved)
 	return moved
 }
 
@@ -200,7 +197,7 @@ func (t *names) owners(id int32) []int32 {
 // own is that a module owns these.
 func (t *names) own(owns []int32, by int32) {
 	for _, id := range owns {
-		t.all[id].moved = true
+		t.moved[id] = true
 		if t.owner[id] == nobody {
 			t.owner[id] = by
 			continue
@@ -220,7 +217,7 @@ func (t *names) own(owns []int32, by int32) {
 // disown is that it owns them no more.
 func (t *names) disown(owns []int32, by int32) {
 	for _, id := range owns {
-		t.all[id].moved = true
+		t.moved[id] = true
 		t.ownedBy(id, slices.DeleteFunc(slices.Clone(t.owners(id)), func(other int32) bool { return other == by }))
 	}
 	for kind := range t.given {
@@ -245,5 +242,5 @@ func (t *names) ownedBy(id int32, owners []int32) {
 
 // holds reports whether any of these names is of this kind.
 func (t *names) holds(owns []int32, kind int) bool {
-	return slices.ContainsFunc(owns, func(id int32) bool { return int(t.all[id].kind) == kind })
+	return slices.ContainsFunc(owns, func(id int32) bool { return t.kind(id) == kind })
 }

@@ -6,11 +6,11 @@ import "slices"
 // and the names.
 func (b *Builds) Edges(module string) []Edge {
 	b.Settle()
-	id, there := b.ids[module]
+	id, there := b.id(module)
 	if !there {
 		return nil
 	}
-	edges, _ := b.edges(id)
+	edges, _ := b.edgesOf(id)
 	return edges
 }
 
@@ -18,11 +18,11 @@ func (b *Builds) Edges(module string) []Edge {
 // module owns, in words.
 func (b *Builds) Against(module string) []string {
 	b.Settle()
-	id, there := b.ids[module]
+	id, there := b.id(module)
 	if !there || !b.coded[id].torn {
 		return nil
 	}
-	_, torn := b.edges(id)
+	_, torn := b.edgesOf(id)
 	return torn
 }
 
@@ -31,12 +31,12 @@ func (b *Builds) Against(module string) []string {
 // also be that of a module which was not read yet.
 func (b *Builds) Nobodys(module string) (e Edge, is bool) {
 	b.Settle()
-	id, there := b.ids[module]
+	id, there := b.id(module)
 	if !there {
 		return e, false
 	}
 	all := b.nobodys(id, func(a ask) bool {
-		return !a.test && !b.whole[a.in] && int(b.names.all[a.name].kind) != b.names.places()
+		return !a.test && !b.whole[a.in] && b.names.kind(a.name) != b.names.places()
 	})
 	if len(all) == 0 {
 		return e, false
@@ -47,12 +47,12 @@ func (b *Builds) Nobodys(module string) (e Edge, is bool) {
 // Users is the modules whose code asks for this one, sorted.
 func (b *Builds) Users(module string) []string {
 	b.Settle()
-	id, there := b.ids[module]
+	id, there := b.id(module)
 	if !there {
 		return nil
 	}
 	var by []int32
-	for _, u := range b.coded[id].users {
+	for _, u := range b.edges[id].users {
 		by = append(by, u.by)
 	}
 	return b.namesOf(slices.Compact(by))
@@ -66,7 +66,7 @@ func (b *Builds) Rebuilt(changed []string) []string {
 	r := reaching{b, b.marks(), b.marks(), make([]marks, len(b.languages)), nil}
 	var roots []int32
 	for _, name := range changed {
-		if id, there := b.ids[name]; there && b.coded[id].known && r.reached.put(id) {
+		if id, there := b.id(name); there && b.coded[id].known && r.reached.put(id) {
 			r.root.put(id)
 			roots = append(roots, id)
 		}
@@ -74,7 +74,7 @@ func (b *Builds) Rebuilt(changed []string) []string {
 	r.all = slices.Clone(roots)
 	for done := 0; len(roots) > 0; done = len(r.all) {
 		for in := range b.languages {
-			if !b.whole[in] {
+			if !b.whole[in] && b.used[in] > 0 {
 				r.usedIn(in, roots)
 			}
 		}
@@ -112,12 +112,14 @@ func (r *reaching) usedIn(in int, roots []int32) {
 	for len(todo) > 0 {
 		m := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, u := range r.coded[m].users {
+		for _, u := range r.edges[m].users {
 			if int(u.in) != in {
 				continue
 			}
-			r.add(u.by)
-			if !u.test && here.put(u.by) { // what only tests ask for goes no further
+			if u.test { // what only tests ask for goes no further
+				r.add(u.by)
+			} else if here.put(u.by) {
+				r.add(u.by)
 				todo = append(todo, u.by)
 			}
 		}
@@ -127,11 +129,11 @@ func (r *reaching) usedIn(in int, roots []int32) {
 // usedWhole adds who asks for what was reached as something whole, from the one with
 // this number on, and is those that nobody has gone on from.
 func (r *reaching) usedWhole(from int) (roots []int32) {
-	if !slices.Contains(r.whole, true) {
+	if !r.wholeUsed() {
 		return nil
 	}
 	for at := from; at < len(r.all); at++ {
-		for _, u := range r.coded[r.all[at]].users {
+		for _, u := range r.edges[r.all[at]].users {
 			if !r.whole[u.in] {
 				continue
 			}
@@ -144,10 +146,36 @@ func (r *reaching) usedWhole(from int) (roots []int32) {
 	return roots
 }
 
+// wholeUsed reports whether anybody asks for anything whole.
+func (b *Builds) wholeUsed() bool {
+	for in, is := range b.whole {
+		if is && b.used[in] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// sorted is these modules by name.
+func (b *Builds) sorted(all []int32, among marks) []int32 {
+	const most = 8 // times as many as these can be looked at sooner than these are sorted
+	if len(all) < len(b.order)/most {
+		slices.SortFunc(all, b.byName)
+		return all
+	}
+	all = all[:0]
+	for _, id := range b.order {
+		if among.has(id) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
 // inOrder is these modules, providers first, whatever order they come in. What
 // only tests ask for and closes a circle waits for nobody.
 func (b *Builds) inOrder(all []int32, among marks) []string {
-	slices.SortFunc(all, b.byName)
+	all = b.sorted(all, among)
 	names := make([]string, 0, len(all))
 	begun, ended := b.marks(), b.marks()
 	var way []step
@@ -180,7 +208,7 @@ type step struct {
 	compile, tests []int32
 }
 
-func (b *Builds) step(m int32) step { return step{m, b.coded[m].compile, b.coded[m].tests} }
+func (b *Builds) step(m int32) step { return step{m, b.edges[m].compile, b.edges[m].tests} }
 
 func (s *step) next() (to int32, more bool) {
 	left := &s.compile
@@ -202,13 +230,13 @@ func (b *Builds) aroundCircles(all []int32, among marks) []string {
 	within := func(all []int32) []int32 {
 		return slices.DeleteFunc(slices.Clone(all), func(to int32) bool { return !among.has(to) })
 	}
-	w := &walk{builds: b, next: func(m int32) []int32 { return slices.Concat(within(b.coded[m].compile), within(b.coded[m].tests)) }}
+	w := &walk{builds: b, next: func(m int32) []int32 { return slices.Concat(within(b.edges[m].compile), within(b.edges[m].tests)) }}
 	w.from(all)
 	names := make([]string, 0, len(all))
 	for _, part := range w.parts {
 		if len(part) > 1 {
 			inside := &walk{builds: b, next: func(m int32) []int32 {
-				return slices.DeleteFunc(within(b.coded[m].compile), func(to int32) bool { return w.part[to] != w.part[m] })
+				return slices.DeleteFunc(within(b.edges[m].compile), func(to int32) bool { return w.part[to] != w.part[m] })
 			}}
 			inside.from(part)
 			part = inside.order
@@ -231,12 +259,12 @@ func (b *Builds) Above(changed []string) []string {
 		}
 	}
 	for _, name := range changed {
-		if id, there := b.ids[name]; there {
+		if id, there := b.id(name); there {
 			add(id)
 		}
 	}
 	for at := 0; at < len(all); at++ {
-		for _, u := range b.coded[all[at]].users {
+		for _, u := range b.edges[all[at]].users {
 			add(u.by)
 		}
 	}

@@ -18,7 +18,7 @@ const few = 64
 type rooms struct {
 	many bool
 
-	heard heard
+	heard Heard
 	owns  room[int32]
 	asks  room[ask]
 	to    room[int32]
@@ -58,12 +58,21 @@ func (r *room[T]) keep(found []T) []T {
 // resolve finds what those that have moved ask for, and who asks for them.
 func (b *Builds) resolve() {
 	room := b.room
+	if room.many {
+		b.names.askAll()
+	}
 	for _, id := range b.moved {
 		in := b.needsOf(id, room)
 		if is := &b.coded[id]; !slices.EqualFunc(is.in, in, needs.equal) {
 			b.leave(id, room)
+			for _, n := range is.in {
+				b.used[n.in]--
+			}
 			is.in = room.in.keep(in)
-			is.compile, is.tests = b.together(is.in, room)
+			for _, n := range is.in {
+				b.used[n.in]++
+			}
+			b.edges[id].compile, b.edges[id].tests = b.together(is.in, room)
 			b.enter(id, room)
 		}
 	}
@@ -156,8 +165,8 @@ func (b *Builds) leave(id int32, room *rooms) {
 	if room.many {
 		return
 	}
-	for _, to := range slices.Concat(b.coded[id].compile, b.coded[id].tests) {
-		is := &b.coded[to]
+	for _, to := range slices.Concat(b.edges[id].compile, b.edges[id].tests) {
+		is := &b.edges[to]
 		is.users = slices.DeleteFunc(is.users, func(u user) bool { return u.by == id })
 	}
 }
@@ -168,7 +177,7 @@ func (b *Builds) enter(id int32, room *rooms) {
 		return
 	}
 	for to, u := range b.coded[id].uses(id) {
-		is := &b.coded[to]
+		is := &b.edges[to]
 		at, _ := slices.BinarySearchFunc(is.users, u, user.compare)
 		is.users = slices.Insert(is.users, at, u)
 	}
@@ -199,29 +208,30 @@ func (u user) of(all []int32, yield func(int32, user) bool) bool {
 
 // findUsers finds everybody's users, in one slice.
 func (b *Builds) findUsers() {
-	begin := make([]int32, len(b.coded)+1)
+	next := make([]int32, len(b.coded)+1) // by id: where its next user is put
 	for id := range b.coded {
 		for to := range b.coded[id].uses(int32(id)) {
-			begin[to+1]++
+			next[to+1]++
 		}
 	}
 	for id := range b.coded {
-		begin[id+1] += begin[id]
+		next[id+1] += next[id]
 	}
-	all := make([]user, begin[len(b.coded)])
+	all := make([]user, next[len(b.coded)])
 	for id := range b.coded {
-		b.coded[id].users = all[begin[id]:begin[id]:begin[id+1]]
+		b.edges[id].users = all[next[id]:next[id+1]:next[id+1]]
 	}
 	for id := range b.coded {
 		for to, u := range b.coded[id].uses(int32(id)) {
-			b.coded[to].users = append(b.coded[to].users, u)
+			all[next[to]] = u
+			next[to]++
 		}
 	}
 }
 
-// edges is what one module asks of others, in the order of the languages and
+// edgesOf is what one module asks of others, in the order of the languages and
 // the names, and in words what more than one other owns.
-func (b *Builds) edges(id int32) (all []Edge, torn []string) {
+func (b *Builds) edgesOf(id int32) (all []Edge, torn []string) {
 	for asked, e := range b.asked(id) {
 		switch owners := b.ownersOf(id, asked.name); len(owners) {
 		case 0:

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
@@ -49,7 +48,7 @@ func Would(was, is *Builds, module string, tree bool) Change {
 	circles := is.circles(names)
 	for _, name := range names {
 		r := Rebuild{Module: name, Moved: moved[name], Against: is.laidOf(name, gives)}
-		if circles || is.coded[is.ids[name]].torn {
+		if circles || is.coded[is.idOf(name)].torn {
 			r.Problem = is.Laid(name).Problem
 		}
 		if r.Moved || len(r.Against) > 0 || r.Problem != "" {
@@ -65,10 +64,10 @@ func Would(was, is *Builds, module string, tree bool) Change {
 func (b *Builds) circles(modules []string) bool {
 	var roots []int32
 	for _, name := range modules {
-		id := b.ids[name]
-		roots = append(append(roots, id), b.coded[id].tests...)
+		id := b.idOf(name)
+		roots = append(append(roots, id), b.edges[id].tests...)
 	}
-	w := &walk{builds: b, next: func(m int32) []int32 { return b.coded[m].compile }}
+	w := &walk{builds: b, next: func(m int32) []int32 { return b.edges[m].compile }}
 	w.from(roots)
 	return slices.ContainsFunc(w.parts, func(part []int32) bool { return len(part) > 1 })
 }
@@ -85,7 +84,7 @@ func alike(a, b []Layer) bool {
 
 // compiled is what is laid out for a module but for its tests.
 func (b *Builds) compiled(module string) []Layer {
-	id, there := b.ids[module]
+	id, there := b.id(module)
 	if !there {
 		return nil
 	}
@@ -101,7 +100,7 @@ func (b *Builds) compiled(module string) []Layer {
 // laidOf is those of a set that the code of a module asks for itself and that
 // are laid out for it: what only tests ask for and closes a circle is not.
 func (b *Builds) laidOf(module string, set map[string]bool) []string {
-	is := &b.coded[b.ids[module]]
+	is := &b.edges[b.idOf(module)]
 	var out []string
 	for _, to := range is.compile {
 		if name := b.coded[to].code.Module; set[name] {
@@ -124,7 +123,7 @@ func (b *Builds) laidOf(module string, set map[string]bool) []string {
 
 // compiledAgainst reports whether more than a module's tests asks for one of these.
 func (b *Builds) compiledAgainst(module string, names []string) bool {
-	return slices.ContainsFunc(b.coded[b.ids[module]].compile, func(to int32) bool { return slices.Contains(names, b.coded[to].code.Module) })
+	return slices.ContainsFunc(b.edges[b.idOf(module)].compile, func(to int32) bool { return slices.Contains(names, b.coded[to].code.Module) })
 }
 
 // compare finds the edges that come and go, and the modules that they are of:
@@ -132,7 +131,7 @@ func (b *Builds) compiledAgainst(module string, names []string) bool {
 func (c *Change) compare(was, is *Builds, module string) (touched []string) {
 	names := []string{module}
 	if !ownsAlike(was.codeOf(module), is.codeOf(module)) {
-		names = slices.Sorted(maps.Keys(is.ids))
+		names = is.namesOf(is.order)
 	}
 	for _, name := range names {
 		before, after := was.Edges(name), is.Edges(name)
@@ -149,7 +148,7 @@ func (c *Change) compare(was, is *Builds, module string) (touched []string) {
 }
 
 func (b *Builds) codeOf(module string) Code {
-	if id, there := b.ids[module]; there {
+	if id, there := b.id(module); there {
 		return b.coded[id].code
 	}
 	return Code{}

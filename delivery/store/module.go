@@ -33,8 +33,8 @@ func AddModule(tx *db.Tx, m mesh.Module, by string, at time.Time) error {
 	if !mesh.ValidModuleName(m.Name) {
 		return fault.New(fault.Invalid, "%q is not a module's name: lower-case letters, digits and inner hyphens, at most 63", m.Name)
 	}
-	n, err := tx.Exec(`INSERT INTO module (`+moduleColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, '', 0) ON CONFLICT (name) DO NOTHING`,
-		m.Name, m.Repository, m.Ref, m.Folder, by, db.Millis(at), string(delivery.Manual))
+	n, err := tx.Exec(`INSERT INTO module (`+moduleColumns+`, part) VALUES ($1, $2, $3, $4, $5, $6, $7, '', 0, $8) ON CONFLICT (name) DO NOTHING`,
+		m.Name, m.Repository, m.Ref, m.Folder, by, db.Millis(at), string(delivery.Manual), partOf(m.Name))
 	if err != nil {
 		return err
 	}
@@ -42,6 +42,10 @@ func AddModule(tx *db.Tx, m mesh.Module, by string, at time.Time) error {
 	if n == 0 {
 		return fault.New(fault.Conflict, "there is a module %q already", m.Name).With("mesh module show %s says where it comes from", m.Name)
 	}
+	if err := saveCode(tx, m.Name, ""); err != nil {
+		return err
+	}
+	tx.Changed("source", m.Name)
 	_, err = tx.Exec(`DELETE FROM module_left WHERE name = $1`, m.Name)
 	return err
 }
@@ -70,7 +74,7 @@ func RemoveModule(tx *db.Tx, name string, now time.Time) error {
 	if err := dropRequests(tx, `module = $1 AND state <> 'done'`, name); err != nil {
 		return err
 	}
-	if err := dropReading(tx, name); err != nil {
+	if err := dropCode(tx, name); err != nil {
 		return err
 	}
 	if _, err = tx.Exec(`DELETE FROM module WHERE name = $1`, name); err != nil {

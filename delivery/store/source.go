@@ -64,7 +64,7 @@ func SaveSource(tx *db.Tx, s source.Source) error {
 	if err != nil {
 		return err
 	}
-	if err := saveReading(tx, s); err != nil {
+	if err := saveSays(tx, s); err != nil {
 		return err
 	}
 	_, err = tx.Exec(`INSERT INTO source (`+sourceColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
@@ -85,7 +85,7 @@ func Source(tx *db.Tx, module string) (source.Source, error) {
 	if s.Code.Key == "" {
 		return s, nil
 	}
-	s.Code.Says, _, err = db.One(tx, scanSays, `SELECT says FROM reading WHERE key = $1`, s.Code.Key)
+	s.Code.Says, err = says(tx, module)
 	return s, err
 }
 

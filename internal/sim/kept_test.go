@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"noxmesh/controller"
+	deliverystore "noxmesh/delivery/store"
 	"noxmesh/host/keep"
 	"noxmesh/internal/db"
 	"noxmesh/internal/invariant"
@@ -70,11 +71,22 @@ func (w *world) keeps(seen *invariant.Seen, settled bool) {
 		seen.Left = append(seen.Left, left...)
 	}
 	w.must(w.main().db.Read(w.ctx, func(tx *db.Tx) error {
-		keys, err := db.All(tx, db.Text, `SELECT key FROM reading WHERE NOT EXISTS (SELECT 1 FROM source WHERE code = reading.key)`)
-		for _, key := range keys {
-			seen.Left = append(seen.Left, "what is read at "+key)
+		there, err := deliverystore.Modules(tx)
+		if err != nil {
+			return err
 		}
-		return err
+		known := map[string]bool{}
+		for _, m := range there {
+			known[m.Name] = true
+		}
+		return deliverystore.Codes(tx, func(some []deliverystore.Coded) {
+			for _, c := range some {
+				if !known[c.Module] {
+					seen.Left = append(seen.Left, "what the code of "+c.Module+" says")
+				}
+				delete(known, c.Module)
+			}
+		})
 	}))
 }
 
