@@ -12,7 +12,7 @@ import (
 // each table to one beside it, which says what it said.
 func TestARecordInPostgresIsKeptBesideTheNewOne(t *testing.T) {
 	t.Parallel()
-	dsn := dbtest.Postgres(t)
+	dsn := dbtest.BarePostgres(t)
 	d := dbtest.Open(t, dsn, "c")
 	dbtest.Write(t, d, func(tx *db.Tx) error {
 		_, err := tx.Exec(`INSERT INTO setting (name, value) VALUES ('a', 'kept')`)

@@ -29,7 +29,7 @@ func TestEveryEffectMayBeTheLast(t *testing.T) {
 	for _, point := range points {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
-			dsn := dbtest.SQLite(t)
+			dsn := dbtest.BareSQLite(t)
 			passed := filepath.Join(t.TempDir(), "effects")
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "MESH_DB_WRITER="+dsn, "MESH_CRASH="+point, "MESH_EFFECTS="+passed)
@@ -64,7 +64,7 @@ func TestEveryEffectMayBeTheLast(t *testing.T) {
 func TestAnEffectThatTheDiskRefusesChangesNothing(t *testing.T) {
 	for n, c := range [][2]string{{"ENOSPC", " free of "}, {"EIO", "does not read or write"}, {"EROFS", "mounted read-only"}} {
 		name, says := c[0], c[1]
-		dsn := dbtest.SQLite(t)
+		dsn := dbtest.BareSQLite(t)
 		d := dbtest.Open(t, dsn, "c")
 		dbtest.Write(t, d, set("a", "old"))
 		// Each record before this one has committed three times, and failed once.

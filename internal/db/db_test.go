@@ -76,7 +76,7 @@ func TestAnUnreachableServerIsUnavailableAndKeepsThePassword(t *testing.T) {
 
 func TestWriteIsDurableAndReadsBack(t *testing.T) {
 	t.Parallel()
-	dbtest.EachAddress(t, func(t *testing.T, dsn string) {
+	dbtest.EachBare(t, func(t *testing.T, dsn string) {
 		d, err := db.Open(t.Context(), dsn)
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestRowsAndConstraints(t *testing.T) {
 
 func TestTheFileIsItsOwnersAlone(t *testing.T) {
 	t.Parallel()
-	dsn := dbtest.SQLite(t)
+	dsn := dbtest.BareSQLite(t)
 	d := dbtest.Open(t, dsn, "c1")
 	dbtest.Write(t, d, set("a", "b"))
 	for _, suffix := range []string{"", "-wal", "-shm"} {

@@ -22,7 +22,7 @@ func open(t *testing.T, dsn string) *db.DB {
 
 func TestTheEpochMovesOnlyOnTakeover(t *testing.T) {
 	t.Parallel()
-	dbtest.EachAddress(t, func(t *testing.T, dsn string) {
+	dbtest.EachBare(t, func(t *testing.T, dsn string) {
 		a := open(t, dsn)
 		wantKind(t, a.Write(t.Context(), set("a", "b")), fault.Broken)
 		step := func(d *db.DB, what string, want int64, f func() (int64, error)) {
@@ -65,7 +65,7 @@ func TestTheEpochMovesOnlyOnTakeover(t *testing.T) {
 // another process's handle takes over in the middle of it.
 func TestNoWriteCommitsAfterATakeover(t *testing.T) {
 	t.Parallel()
-	dbtest.EachAddress(t, func(t *testing.T, dsn string) {
+	dbtest.EachBare(t, func(t *testing.T, dsn string) {
 		a, b := dbtest.Open(t, dsn, "a"), open(t, dsn)
 		begun := make(chan struct{}, 1000)
 		var writers sync.WaitGroup
@@ -120,7 +120,7 @@ func TestNoWriteCommitsAfterATakeover(t *testing.T) {
 // transaction while another takes over: the takeover waits for it.
 func TestATakeoverWaitsForTheWriteUnderWay(t *testing.T) {
 	t.Parallel()
-	dbtest.EachAddress(t, func(t *testing.T, dsn string) {
+	dbtest.EachBare(t, func(t *testing.T, dsn string) {
 		a, b := dbtest.Open(t, dsn, "a"), open(t, dsn)
 		inside, wake := make(chan struct{}), make(chan struct{})
 		wrote, took := make(chan error, 1), make(chan error, 1)
@@ -152,7 +152,7 @@ func TestATakeoverWaitsForTheWriteUnderWay(t *testing.T) {
 
 func TestConcurrentWritesLoseNothing(t *testing.T) {
 	t.Parallel()
-	dbtest.EachAddress(t, func(t *testing.T, dsn string) {
+	dbtest.EachBare(t, func(t *testing.T, dsn string) {
 		a := dbtest.Open(t, dsn, "a")
 		again := dbtest.Open(t, dsn, "a") // one holder, two handles: as after a restart that overlaps
 		dbtest.Write(t, a, set("n", "0"))

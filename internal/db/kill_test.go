@@ -60,7 +60,7 @@ func writeForEver(dsn string) error {
 
 func TestWhatWasAcknowledgedSurvivesAKill(t *testing.T) {
 	t.Parallel()
-	dbtest.EachAddress(t, func(t *testing.T, dsn string) {
+	dbtest.EachBare(t, func(t *testing.T, dsn string) {
 		last := int64(-1)
 		for range 6 {
 			last = max(last, runAndKill(t, dsn, 1+rand.IntN(40)))

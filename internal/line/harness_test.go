@@ -3,6 +3,7 @@ package line
 import (
 	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -114,8 +115,11 @@ func begin(t testing.TB, opt options) *mesh {
 	if opt.on != nil {
 		opt.on(m)
 	}
-	if opt.postgres {
+	switch {
+	case opt.postgres:
 		m.record = dbtest.Postgres(t)
+	case opt.programs == "": // what real programs make, and may die of, is no test of these
+		m.keepEmptyRecord()
 	}
 	m.client = api.OverSocket(m.socket())
 	t.Cleanup(m.end)
@@ -124,6 +128,17 @@ func begin(t testing.TB, opt options) *mesh {
 	m.controller.start()
 	m.untilAnswers()
 	return m
+}
+
+// keepEmptyRecord gives the controller a record that need not be made first.
+func (m *mesh) keepEmptyRecord() {
+	file, err := dbtest.Empty()
+	if err == nil {
+		err = errors.Join(os.MkdirAll(m.path("controller"), 0o700), os.WriteFile(m.path("controller", "record.db"), file, 0o600))
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
 }
 
 // end stops everything, the controller last, and shows the logs where the test failed.

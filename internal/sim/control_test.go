@@ -145,8 +145,11 @@ func (l ledger) Write(ctx context.Context, f func(*db.Tx) error) error {
 		w.unsaid[on(ctx)] = true
 		return fault.New(fault.Unavailable, "write to the record: no space left on device")
 	}
+	// It is drawn now: a transaction may have to wait for another goroutine, and
+	// then it ends beside others that run.
+	killed := w.dies(l.c.program)
 	err := l.strictly(ctx, f)
-	if w.dies(l.c.program) {
+	if killed && !l.c.dead.Load() {
 		w.note(l.c.name, "is killed after the write")
 		l.c.die()
 		return fault.Wrap(fault.Unavailable, errDead, "write to the record")

@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing/synctest"
@@ -17,7 +16,7 @@ import (
 	"noxmesh/controller"
 	"noxmesh/document"
 	"noxmesh/internal/bus"
-	"noxmesh/internal/db"
+	"noxmesh/internal/db/dbtest"
 	"noxmesh/internal/invariant"
 	"noxmesh/link"
 	"noxmesh/manifest"
@@ -47,19 +46,7 @@ var made = sync.OnceValues(func() (f fixed, err error) {
 	}
 	f.enrolled = &enrolled{records: map[[2]int][]byte{}}
 	f.nats, f.seal = string(seed), identity.String()
-	dir, err := os.MkdirTemp(shm(), "mesh-sim-")
-	if err != nil {
-		return f, err
-	}
-	defer os.RemoveAll(dir)
-	d, err := db.Open(context.Background(), "sqlite:"+filepath.Join(dir, "record.db"))
-	if err != nil {
-		return f, err
-	}
-	if err := d.Close(); err != nil {
-		return f, err
-	}
-	f.record, err = os.ReadFile(filepath.Join(dir, "record.db"))
+	f.record, err = dbtest.Empty()
 	return f, err
 })
 

@@ -2,9 +2,11 @@ package dbtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -24,17 +26,28 @@ func Each(t *testing.T, test func(t *testing.T, d *db.DB)) {
 	})
 }
 
-// EachAddress runs the test on the address of a database in which there is
-// nothing yet, once per database.
+// EachAddress runs the test on the address of an empty record, once per database.
 func EachAddress(t *testing.T, test func(t *testing.T, dsn string)) {
+	t.Helper()
+	each(t, SQLite, Postgres, test)
+}
+
+// EachBare runs the test on the address of a database in which there is nothing
+// yet, not even the tables of a record, once per database.
+func EachBare(t *testing.T, test func(t *testing.T, dsn string)) {
+	t.Helper()
+	each(t, BareSQLite, BarePostgres, test)
+}
+
+func each(t *testing.T, sqlite, postgres func(testing.TB) string, test func(t *testing.T, dsn string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
-		test(t, SQLite(t))
+		test(t, sqlite(t))
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		test(t, Postgres(t))
+		test(t, postgres(t))
 	})
 }
 
@@ -56,20 +69,84 @@ func Open(t testing.TB, dsn, holder string) *db.DB {
 	return d
 }
 
-// SQLite is the address of a file that is not there yet.
-func SQLite(t testing.TB) string {
+// Empty is a SQLite file of a record in which nothing is: making the tables
+// anew for each test would be a quarter of what the tests of a room cost.
+var Empty = sync.OnceValues(func() (file []byte, err error) {
+	dir, err := os.MkdirTemp("", "mesh-record-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "record.db")
+	if err := makeTables("sqlite:" + path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func makeTables(dsn string) error {
+	d, err := db.Open(context.Background(), dsn)
+	if err != nil {
+		return err
+	}
+	return d.Close()
+}
+
+// BareSQLite is the address of a file that is not there yet.
+func BareSQLite(t testing.TB) string {
 	t.Helper()
 	return "sqlite:" + filepath.Join(t.TempDir(), "record.db")
 }
 
-// The cluster of this test binary, and how many databases have been made in it.
+// SQLite is the address of an empty record in a file.
+func SQLite(t testing.TB) string {
+	t.Helper()
+	file, err := Empty()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dsn := BareSQLite(t)
+	if err := os.WriteFile(strings.TrimPrefix(dsn, "sqlite:"), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
+// The cluster of this test binary, whether it has an empty record to copy, and
+// how many databases have been made in it.
 var (
 	cluster   = sync.OnceValues(start)
+	pattern   = sync.OnceValue(makePattern)
 	databases atomic.Int64
 )
 
-// Postgres is the address of a new and empty database.
+// copied is the database that each empty record in Postgres is a copy of.
+const copied = "empty"
+
+func makePattern() error {
+	c, err := cluster()
+	if err != nil {
+		return err
+	}
+	if err := c.create(copied, "template1"); err != nil {
+		return err
+	}
+	return makeTables(c.address(copied))
+}
+
+// BarePostgres is the address of a new database with nothing in it.
+func BarePostgres(t testing.TB) string {
+	t.Helper()
+	return newDatabase(t, "template1")
+}
+
+// Postgres is the address of an empty record in a database of its own.
 func Postgres(t testing.TB) string {
+	t.Helper()
+	return newDatabase(t, copied)
+}
+
+func newDatabase(t testing.TB, like string) string {
 	t.Helper()
 	if os.Getenv("MESH_TEST_NO_POSTGRES") == "1" {
 		fmt.Fprintf(os.Stderr, "\n*** %s: NOT RUN ON POSTGRES, because MESH_TEST_NO_POSTGRES=1 ***\n", t.Name())
@@ -79,8 +156,13 @@ func Postgres(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if like == copied {
+		if err := pattern(); err != nil {
+			t.Fatal(err)
+		}
+	}
 	name := fmt.Sprintf("t%d", databases.Add(1))
-	if err := c.create(name); err != nil {
+	if err := c.create(name, like); err != nil {
 		t.Fatal(err)
 	}
 	return c.address(name)

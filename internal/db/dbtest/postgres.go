@@ -136,8 +136,8 @@ func (s *server) ready() error {
 	}
 }
 
-func (s *server) create(name string) error {
-	if err := s.exec("CREATE DATABASE " + name); err != nil {
+func (s *server) create(name, like string) error {
+	if err := s.exec("CREATE DATABASE " + name + " TEMPLATE " + like); err != nil {
 		return fmt.Errorf("make the database %q: %w", name, err)
 	}
 	return nil
