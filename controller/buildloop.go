@@ -290,7 +290,6 @@ func (c *Controller) declare(ctx context.Context, w deliverystore.DeclareWrite) 
 
 // leaseStep gives back what builders have stopped working on.
 func (c *Controller) leaseStep(ctx context.Context, _ string) (loop.Result, error) {
-	c.mend()
 	var lost []deliverystore.RequestRow
 	err := c.leased(ctx, func(tx *db.Tx, now time.Time) (err error) {
 		lost, err = deliverystore.LapseLeases(tx, now)

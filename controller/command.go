@@ -76,6 +76,8 @@ func Command(ctx context.Context, version string, args []string, stdout, stderr 
 func bind(flags *flag.FlagSet, cfg *Config) {
 	flags.StringVar(&cfg.Dir, "dir", cfg.Dir, "the data `folder`: keys, record, registry")
 	flags.StringVar(&cfg.Record, "record", cfg.Record, "the record's database, a postgres:// `address`; SQLite in the data folder where it is not given")
+	flags.StringVar(&cfg.Registry, "registry", cfg.Registry, "the `address` of a registry that keeps what is published, https://HOST[:PORT][/PREFIX]; a folder in the data folder where it is not given")
+	flags.StringVar(&cfg.Login, "registry-login", cfg.Login, "the `file` with USER:SECRET of who may read, write and delete there; as anybody where it is not given")
 	flags.StringVar(&cfg.Listen, "listen", cfg.Listen, "`host:port` of the API, the registry and joining")
 	flags.StringVar(&cfg.Broker, "broker", cfg.Broker, "`host:port` of the broker")
 	flags.StringVar(&cfg.Socket, "socket", cfg.Socket, "the API's unix socket; controller.sock in the data folder where it is not given")

@@ -10,12 +10,15 @@ import (
 	"time"
 
 	"noxmesh/internal/fault"
+	"noxmesh/internal/oci/elsewhere"
 )
 
 // Config is everything that a controller is told from outside.
 type Config struct {
 	Dir        string        // its data: keys, record, registry
 	Record     string        // "postgres://…"; SQLite in Dir where it is empty
+	Registry   string        // "https://…": another's registry, to keep what is published; a folder in Dir where it is empty
+	Login      string        // a file with USER:SECRET, for that; empty: as anybody
 	Listen     string        // host:port of the API, the registry and joining, over TLS
 	Broker     string        // host:port of the broker, over TLS
 	Names      []string      // the names and addresses that nodes reach both by; the first is the one that tokens carry
@@ -86,7 +89,17 @@ func (c Config) Validate() error {
 			bad("%s is %s, want more than nothing", what, d)
 		}
 	}
-	return errors.Join(append(wrong, c.validateRetention())...)
+	return errors.Join(append(wrong, c.validateRegistry(), c.validateRetention())...)
+}
+
+func (c Config) validateRegistry() error {
+	switch {
+	case c.Registry != "":
+		return elsewhere.Check(c.Registry)
+	case c.Login != "":
+		return fault.New(fault.Invalid, "--registry-login %q is for a registry that is named with --registry", c.Login)
+	}
+	return nil
 }
 
 func (c Config) validateRetention() error {

@@ -59,6 +59,7 @@ type Controller struct {
 	hooks      *hooks
 	unwell     unwell
 	shelf      unwell   // of the registry
+	asked      bool     // then: whether it was, where it is another's
 	troubles   sync.Map // key: the loops' troubles as of now, which the record may not have
 	work       *bell    // there may be work to give
 	receipts   *bell    // something has been heard
@@ -143,7 +144,7 @@ func (c *Controller) makeLoops() {
 	c.declares = c.loop("declare", c.nodeIDs, c.declareStep, c.cfg.Hello)
 	c.leases = c.loop("lease", func(context.Context) ([]string, error) { return []string{"leases"}, nil }, c.leaseStep, c.cfg.Lease/4)
 	c.rechecks = c.loop("record", func(context.Context) ([]string, error) { return []string{recheckKey}, nil }, c.recheckStep, recheckEvery)
-	c.weeds = c.loop("registry", func(context.Context) ([]string, error) { return []string{weedKey}, nil }, c.weedStep, weedEvery)
+	c.weeds = c.loop("registry", func(context.Context) ([]string, error) { return []string{weedKey, mendKey}, nil }, c.registryStep, weedEvery)
 	c.collects = c.loop("collect", func(context.Context) ([]string, error) { return []string{collectKey}, nil }, c.collectStep, collectEvery)
 }
 

@@ -15,6 +15,7 @@ import (
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
 	"noxmesh/internal/oci"
+	"noxmesh/internal/oci/elsewhere"
 	"noxmesh/internal/oci/registry"
 	"noxmesh/internal/oci/remote"
 )
@@ -25,10 +26,12 @@ type edges struct {
 	broker   *broker.Broker
 	bus      *bus.Conn
 	registry *registry.Registry
-	images   *remote.Client  // other people's registries
-	own      identity.Secret // to read the registry with, and for nobody else
-	listener net.Listener    // the API, the registry and joining, over TLS
-	socket   net.Listener    // the API, for people on this machine
+
+	elsewhere *elsewhere.Client // what keeps what is published, where the registry's own folder does not
+	images    *remote.Client    // other people's registries
+	own       identity.Secret   // to read the registry with, and for nobody else
+	listener  net.Listener      // the API, the registry and joining, over TLS
+	socket    net.Listener      // the API, for people on this machine
 }
 
 // openRim opens git, the registry and the broker.
@@ -47,10 +50,7 @@ func (c *Controller) openRim(ctx context.Context) (rim Rim, err error) {
 	if e.listener, err = tls.Listen("tcp", c.cfg.Listen, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS13}); err != nil {
 		return rim, fault.Wrap(fault.Unavailable, err, "listen for the API").With("is another program, or another controller, there?")
 	}
-	if e.registry, err = registry.New(registry.Config{ //nolint:contextcheck // it lives until close, not until ctx ends
-		Dir: filepath.Join(c.cfg.Dir, "registry"), Secret: c.keys.declare.Seed(), Authorize: c.authorize,
-		Kept: c.shelve,
-	}); err != nil {
+	if err = c.openRegistry(); err != nil { //nolint:contextcheck // it lives until close, not until ctx ends
 		return rim, err
 	}
 	revoked, err := c.revoked(ctx)
@@ -77,6 +77,23 @@ func (c *Controller) openRim(ctx context.Context) (rim Rim, err error) {
 		Record: e.record, Forge: forge, Bus: e.bus, Registry: pull, Members: e.broker, Images: e.images,
 		At: Addresses{API: api, Broker: e.broker.URL(), Registry: api},
 	}, nil
+}
+
+// openRegistry opens the registry. Where another's keeps what is published, that is
+// noted in a folder of its own, and it is asked once everything runs: it is no reason
+// not to start that it does not answer.
+func (c *Controller) openRegistry() (err error) {
+	e := &c.edges
+	config := registry.Config{Dir: filepath.Join(c.cfg.Dir, "registry"), Secret: c.keys.declare.Seed(), Authorize: c.authorize, Kept: c.shelve}
+	if c.cfg.Registry != "" {
+		if e.elsewhere, err = elsewhere.New(elsewhere.Config{URL: c.cfg.Registry, Login: c.cfg.Login}); err != nil {
+			return err
+		}
+		config.Elsewhere = e.elsewhere
+		config.Dir = filepath.Join(c.cfg.Dir, "registry-elsewhere", url.PathEscape(e.elsewhere.Name()))
+	}
+	e.registry, err = registry.New(config)
+	return err
 }
 
 // ownRegistry reads the registry as everybody does, with a credential that
@@ -125,6 +142,9 @@ func (c *Controller) close(ctx context.Context) {
 		if err := e.registry.Close(); err != nil {
 			c.log.Error("the registry was not closed", "error", err)
 		}
+	}
+	if e.elsewhere != nil {
+		e.elsewhere.Close()
 	}
 	if e.record != nil {
 		if err := e.record.Close(); err != nil {

@@ -43,25 +43,33 @@ func (u *unwell) now() (why string, since time.Time) {
 
 // shelve notes whether the registry could keep what a builder publishes.
 func (c *Controller) shelve(err error) {
-	if err != nil {
+	if was, _ := c.shelf.now(); err != nil && was != err.Error() {
 		c.log.Error("the registry cannot keep what a builder publishes", "why", err.Error())
 	}
 	c.shelf.note(err, clock.Now())
 }
 
 // mend finds out whether the registry could keep again what it could not: that
-// must not stand until somebody happens to publish. Of the record, the write that
-// every look at the leases is finds it out.
-func (c *Controller) mend() {
-	if why, _ := c.shelf.now(); why == "" || c.edges.registry == nil {
+// must not stand until somebody happens to publish. One that is another's is asked
+// at first too: what is wrong with its address or its login is seen at once. Of the
+// record, the write that every look at the leases is finds it out.
+func (c *Controller) mend(ctx context.Context) {
+	why, _ := c.shelf.now()
+	if why == "" && (c.edges.elsewhere == nil || c.asked) || c.edges.registry == nil {
 		return
 	}
-	if err := c.edges.registry.Try(); err != nil {
+	c.asked = true
+	err := c.edges.registry.Try(ctx)
+	switch {
+	case ctx.Err() != nil:
+	case err != nil && why == "":
+		c.shelve(err)
+	case err != nil:
 		c.shelf.note(err, clock.Now())
-		return
+	case why != "":
+		c.shelf.note(nil, clock.Now())
+		c.log.Info("the registry can keep what is published again")
 	}
-	c.shelf.note(nil, clock.Now())
-	c.log.Info("the registry can keep what is published again")
 }
 
 // write is one fenced write of the record, and every write there is.

@@ -44,7 +44,7 @@ func TestTheRegistryIsWellAgainByItself(t *testing.T) {
 	r.must(err)
 	defer r.edges.registry.Close()
 	look := func() *status.Unwell {
-		_, err := r.leaseStep(t.Context(), "leases")
+		_, err := r.registryStep(t.Context(), mendKey)
 		r.must(err)
 		return r.status().Registry
 	}

@@ -24,9 +24,18 @@ const (
 	// of what a disk and one core can do.
 	weedPerSecond = 32 << 20
 
-	// weedKey is the only thing that the loop "registry" looks at.
-	weedKey = "blobs"
+	// weedKey and mendKey are what the loop "registry" looks at: what is kept, and
+	// whether more could be.
+	weedKey, mendKey = "blobs", "room"
 )
+
+func (c *Controller) registryStep(ctx context.Context, key string) (loop.Result, error) {
+	if key == mendKey {
+		c.mend(ctx)
+		return loop.Result{After: c.cfg.Lease / 4}, nil
+	}
+	return c.weedStep(ctx, key)
+}
 
 // weedStep compares the bytes that the registry keeps with their digests. What
 // has rotted is gone from it after that, and the comparison with the registry

@@ -22,23 +22,25 @@ import (
 	"noxmesh/identity"
 	"noxmesh/internal/db/dbtest"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/oci/registry/registrytest"
 	"noxmesh/status"
 )
 
 // options are a mesh. What is zero is as small as it can be.
 type options struct {
-	hosts    int           // node1, node2, …
-	builders int           // b1, …
-	postgres bool          // instead of SQLite
-	programs string        // a folder of built programs: then every part is a process
-	every    time.Duration // between two looks at a source; 500 ms
-	drift    time.Duration // between two looks for drift; an hour
-	lease    time.Duration // 5 s
-	poll     time.Duration // between two looks at a fact; 20 ms
-	env      []string      // of the controller's process
-	on       func(*mesh)   // before the controller begins
-	patience time.Duration // that of -patience
-	workshop string        // of a builder, which has a folder in it as a value; its own choice
+	hosts     int                    // node1, node2, …
+	builders  int                    // b1, …
+	postgres  bool                   // instead of SQLite
+	programs  string                 // a folder of built programs: then every part is a process
+	every     time.Duration          // between two looks at a source; 500 ms
+	drift     time.Duration          // between two looks for drift; an hour
+	lease     time.Duration          // 5 s
+	poll      time.Duration          // between two looks at a fact; 20 ms
+	env       []string               // of the controller's process
+	on        func(*mesh)            // before the controller begins
+	patience  time.Duration          // that of -patience
+	elsewhere *registrytest.Registry // keeps what is published; the controller's own
+	workshop  string                 // of a builder, which has a folder in it as a value; its own choice
 }
 
 // mesh is a line that runs.
@@ -181,6 +183,9 @@ func (m *mesh) config() controller.Config {
 	c.Listen, c.Broker = m.ip+":"+apiPort, m.ip+":"+brokerPort
 	c.Every, c.Hello, c.Lease, c.Limit = m.opt.every, 10*time.Second, m.opt.lease, stretched(2*time.Minute)
 	c.Log = m.controller.logger()
+	if m.opt.elsewhere != nil {
+		c.Registry, c.Login = m.opt.elsewhere.URL, m.opt.elsewhere.Login
+	}
 	return c
 }
 

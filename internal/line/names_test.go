@@ -28,6 +28,8 @@ func elsewhere() map[string]string {
 		images   = "no story of the line is built in an image: TestABuilderIsKilledAnywhere of builder kills it"
 		packs    = "no story of the line makes a package or an image: TestABuilderIsKilledAnywhere of builder kills it"
 		collects = "no story of the line is as old as what is collected: TestEveryEffectOfACollectionMayBeTheLast of internal/oci/registry kills it"
+		abroad   = "no story of the line is told with another's registry: TestEveryEffectOfAPushElsewhereMayBeTheLast of internal/oci/registry kills it"
+		drops    = "no story of the line collects from another's registry: TestEveryEffectOfACollectionElsewhereMayBeTheLast of internal/oci/registry kills it"
 		breaks   = "in no story does a push break off by itself: TestEveryEffectOfAPushThatBreaksOffMayBeTheLast of internal/oci/registry kills it"
 		takes    = "no story of the line takes anything from outside: TestEveryEffectOfADepotMayBeTheLast of builder/depot kills it"
 		machines = "no host of the line is on a machine: TestUsersAndGroupsOnAMachine of host kills it on one that has booted"
@@ -49,6 +51,8 @@ func elsewhere() map[string]string {
 		"resource.group.add":    machines, "resource.group.remove": machines,
 		"resource.user.add": machines, "resource.user.change": machines, "resource.user.join": machines,
 		"resource.user.part": machines, "resource.user.loosen": machines, "resource.user.remove": machines,
+		"elsewhere.blob.push": abroad, "elsewhere.manifest.push": abroad, "elsewhere.referrers.tag": abroad,
+		"elsewhere.manifest.delete": drops, "elsewhere.blob.delete": drops,
 		"builder.library.gather": lays, "builder.input.fetch": lays, "builder.laid.make": lays, "builder.laid.settle": lays, "builder.wiring.write": lays,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -109,4 +110,53 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: a.status, Status: strconv.Itoa(a.status), Header: a.header.Clone(), Request: r, ContentLength: int64(len(a.body)), Body: body,
 	}, nil
+}
+
+// FuzzChallenge: a realm that comes out stood in the header.
+func FuzzChallenge(f *testing.F) {
+	seeds := []string{
+		`Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="repository:library/golang:pull"`,
+		`bearer realm=https://a.example/x , service = "a\"b"`, `Basic realm="x"`, `Bearer`, `Bearer realm="`, `Bearer realm="",x`,
+	}
+	if len(seeds) != 6 {
+		f.Fatal("a seed is missing")
+	}
+	for _, s := range seeds {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		defer documenttest.Bounded(t, len(header))()
+		if c, ok := ParseChallenge(header); ok && (c.Realm == "" || len(c.Realm) > len(header)) {
+			t.Errorf("%q sends to %q", header, c.Realm)
+		}
+	})
+}
+
+// FuzzToken: a token that comes out can stand in a header, and is used for a while.
+func FuzzToken(f *testing.F) {
+	seeds := []string{`{"token":"a","expires_in":300}`, `{"access_token":"b"}`, `{"token":"a\nb"}`, `{"token":"a","expires_in":-5}`, `{"token":7}`, ``}
+	if len(seeds) != 6 {
+		f.Fatal("a seed is missing")
+	}
+	for _, s := range seeds {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		defer documenttest.Bounded(t, len(body))()
+		text, good := ParseToken(body)
+		if text != "" && (good <= 0 || strings.ContainsAny(text, " \r\n\x00")) {
+			t.Errorf("%q for %s", text, good)
+		}
+	})
+}
+
+func TestAChallengeIsRead(t *testing.T) {
+	t.Parallel()
+	c, ok := ParseChallenge(`Bearer realm="https://auth.docker.io/token",service="registry.docker.io",scope="x"`)
+	if !ok || c != (Challenge{"https://auth.docker.io/token", "registry.docker.io", "x"}) {
+		t.Errorf("%+v", c)
+	}
+	if _, ok := ParseChallenge(`Basic realm="x"`); ok {
+		t.Error("Basic is no token")
+	}
 }

@@ -126,12 +126,12 @@ func (s *sweep) repository(ctx context.Context, name string) error {
 		return nil
 	}
 	needed, unread := s.keep(manifests, named)
-	out, err := s.takeManifests(revisions, manifests, needed)
+	out, err := s.takeManifests(ctx, room{name, revisions, manifests}, needed)
 	if err != nil {
 		return err
 	}
 	s.mark(manifests, nil)
-	gone, err := s.takeLayers(layers, blobs, needed, unread)
+	gone, err := s.takeLayers(ctx, room{name, layers, blobs}, needed, unread)
 	if err != nil {
 		return err
 	}
@@ -229,19 +229,29 @@ func (s *sweep) mark(lists ...map[string]time.Time) {
 	}
 }
 
+// room is the links of one kind in a repository.
+type room struct {
+	repository string
+	dir        string
+	list       map[string]time.Time // by hex: when each came
+}
+
 // takeManifests takes away those that are not needed, and out of the list.
-func (s *sweep) takeManifests(dir string, list map[string]time.Time, needed map[string]bool) (n int, err error) {
-	for hex := range list {
+func (s *sweep) takeManifests(ctx context.Context, r room, needed map[string]bool) (n int, err error) {
+	for hex := range r.list {
 		if needed[hex] {
 			continue
 		}
 		err := s.take(func() error {
-			return effect.Do("registry.manifest.collect", func() error { return os.RemoveAll(filepath.Join(dir, hex)) })
+			if err := s.registry.behind.dropManifest(ctx, r.repository, hex); err != nil {
+				return err
+			}
+			return effect.Do("registry.manifest.collect", func() error { return os.RemoveAll(filepath.Join(r.dir, hex)) })
 		})
 		if err != nil {
-			return n, fault.Wrap(fault.Unavailable, disk.Say(err, dir), "take away manifest %s", hex)
+			return n, untaken(err, r.dir, "take away manifest %s", hex)
 		}
-		delete(list, hex)
+		delete(r.list, hex)
 		s.done.Manifests++
 		n++
 	}
@@ -249,21 +259,34 @@ func (s *sweep) takeManifests(dir string, list map[string]time.Time, needed map[
 }
 
 // takeLayers does the same for blobs. What came lately stays: its manifest may follow.
-func (s *sweep) takeLayers(dir string, list map[string]time.Time, needed map[string]bool, unread bool) (n int, err error) {
-	for hex, came := range list {
+func (s *sweep) takeLayers(ctx context.Context, r room, needed map[string]bool, unread bool) (n int, err error) {
+	for hex, came := range r.list {
 		if needed[hex] || unread || !came.Before(s.Before) {
+			s.elsewhere(r, hex, false)
 			continue
 		}
+		s.elsewhere(r, hex, true)
 		err := s.take(func() error {
-			return effect.Do("registry.layer.collect", func() error { return os.RemoveAll(filepath.Join(dir, hex)) })
+			if err := s.registry.behind.dropBlob(ctx, r.repository, hex); err != nil {
+				return err
+			}
+			return effect.Do("registry.layer.collect", func() error { return os.RemoveAll(filepath.Join(r.dir, hex)) })
 		})
 		if err != nil {
-			return n, fault.Wrap(fault.Unavailable, disk.Say(err, dir), "take away the link to blob %s", hex)
+			return n, untaken(err, r.dir, "take away the link to blob %s", hex)
 		}
-		delete(list, hex)
+		delete(r.list, hex)
 		n++
 	}
 	return n, nil
+}
+
+// untaken is why something could not be taken away, here or from where it is kept.
+func untaken(err error, dir, what, hex string) error {
+	if fault.KindOf(err) != fault.Unknown {
+		return fault.Add(err, what, hex)
+	}
+	return fault.Wrap(fault.Unavailable, disk.Say(err, dir), what, hex)
 }
 
 func (s *sweep) take(remove func() error) error {

@@ -18,6 +18,7 @@ import (
 
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci"
+	"noxmesh/internal/oci/elsewhere"
 )
 
 // TestMain is also the registry that is killed: a process of its own.
@@ -31,8 +32,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// keptElsewhere is the address and the login's file of what is behind it, if it is.
+const keptElsewhere = "REGISTRY_ELSEWHERE"
+
 func serveUntilKilled(dir string) error {
-	reg, err := New(Config{Dir: dir, Secret: bytes.Repeat([]byte{7}, 32), Authorize: rules})
+	c := Config{Dir: dir, Secret: bytes.Repeat([]byte{7}, 32), Authorize: rules}
+	if at, login, ok := strings.Cut(os.Getenv(keptElsewhere), " "); ok {
+		var err error
+		if c.Elsewhere, err = elsewhere.New(elsewhere.Config{URL: at, Login: login}); err != nil {
+			return err
+		}
+	}
+	reg, err := New(c)
 	if err != nil {
 		return err
 	}
@@ -207,7 +218,7 @@ func TestTryFindsWhatStandsAgainstAWrite(t *testing.T) {
 	defer reg.Close()
 	srv := httptest.NewTLSServer(reg)
 	defer srv.Close()
-	if err := reg.Try(); err != nil {
+	if err := reg.Try(t.Context()); err != nil {
 		t.Errorf("with all of the room: %v", err)
 	}
 	inTheWay := filepath.Join(dir, "in-the-way")
@@ -222,7 +233,7 @@ func TestTryFindsWhatStandsAgainstAWrite(t *testing.T) {
 	if why := told.Load(); why == nil || *why == nil || !strings.Contains((*why).Error(), "no space left") {
 		t.Fatalf("told of %v", why)
 	}
-	if err := reg.Try(); err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "make room there") {
+	if err := reg.Try(t.Context()); err == nil || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "make room there") {
 		t.Errorf("nothing has changed, and it says %v", err)
 	}
 	srv.Close()                                                        // the request has ended, and holds no file open
@@ -232,13 +243,13 @@ func TestTryFindsWhatStandsAgainstAWrite(t *testing.T) {
 	if err := os.WriteFile(inTheWay, make([]byte, 6<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := reg.Try(); err == nil {
+	if err := reg.Try(t.Context()); err == nil {
 		t.Error("2 MiB are free, and more was wanted: it says that this can be kept")
 	}
 	if err := os.Remove(inTheWay); err != nil {
 		t.Fatal(err)
 	}
-	if err := reg.Try(); err != nil {
+	if err := reg.Try(t.Context()); err != nil {
 		t.Errorf("there is room: %v", err)
 	}
 	if left, err := os.ReadDir(filepath.Join(dir, staging)); err != nil || len(left) != 0 {

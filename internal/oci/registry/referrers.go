@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci"
+	"noxmesh/internal/oci/elsewhere"
 )
 
 // pageLimit is how many bytes of descriptors one answer holds, or one descriptor
@@ -31,13 +33,7 @@ type referrers struct {
 }
 
 // descriptor is one manifest that is about another.
-type descriptor struct {
-	MediaType    string            `json:"mediaType"`
-	Digest       document.Digest   `json:"digest"`
-	Size         int64             `json:"size"`
-	ArtifactType string            `json:"artifactType,omitempty"`
-	Annotations  map[string]string `json:"annotations,omitempty"`
-}
+type descriptor = elsewhere.Referrer
 
 // listReferrers answers which manifests of a repository are about one, whether
 // that is there or not. It is worked out of the manifests that are there, so
@@ -45,7 +41,7 @@ type descriptor struct {
 func (g *Registry) listReferrers(w http.ResponseWriter, r *http.Request, a Access) {
 	q := r.URL.Query()
 	only := q.Get("artifactType")
-	list, more, err := g.page(a.Repository, asked{a.Referrers, only, q.Get("last")})
+	list, more, err := g.page(r.Context(), a.Repository, asked{a.Referrers, only, q.Get("last")})
 	if err != nil {
 		refuse(w, err)
 		return
@@ -82,7 +78,10 @@ type asked struct {
 }
 
 // page is the next of them, by digest, and whether there are more.
-func (g *Registry) page(repository string, q asked) (list []descriptor, more bool, err error) {
+func (g *Registry) page(ctx context.Context, repository string, q asked) (list []descriptor, more bool, err error) {
+	if g.behind != nil {
+		return g.behind.page(ctx, repository, q)
+	}
 	there, err := links(g.path(repositories, repository, "_manifests", "revisions", "sha256"))
 	if err != nil {
 		return nil, false, err
@@ -101,15 +100,15 @@ func (g *Registry) page(repository string, q asked) (list []descriptor, more boo
 		if !is {
 			continue
 		}
-		if size > 0 && size+d.length() > pageLimit {
+		if size > 0 && size+length(d) > pageLimit {
 			return list, true, nil
 		}
-		list, size = append(list, d), size+d.length()
+		list, size = append(list, d), size+length(d)
 	}
 	return list, false, nil
 }
 
-func (d descriptor) length() int {
+func length(d descriptor) int {
 	n := 256 + len(d.ArtifactType)
 	for k, v := range d.Annotations {
 		n += 8 + len(k) + len(v)
@@ -142,12 +141,18 @@ func (g *Registry) refers(hex string, q asked) (d descriptor, is bool, err error
 		return d, false, nil
 	}
 	g.about.set(hex, m.Subject.Digest)
+	d = refersTo(m, digestOf(hex), len(b))
+	kind := d.ArtifactType
+	return d, m.Subject.Digest == q.of && (q.only == "" || q.only == kind), nil
+}
+
+// refersTo is a manifest as a list of referrers has it.
+func refersTo(m oci.Manifest, digest document.Digest, size int) descriptor {
 	kind := m.ArtifactType
 	if kind == "" {
 		kind = m.Config.MediaType
 	}
-	d = descriptor{m.MediaType, digestOf(hex), int64(len(b)), kind, m.Annotations}
-	return d, m.Subject.Digest == q.of && (q.only == "" || q.only == kind), nil
+	return descriptor{MediaType: m.MediaType, Digest: digest, Size: int64(size), ArtifactType: kind, Annotations: m.Annotations}
 }
 
 func digestOf(hex string) document.Digest { return document.Digest("sha256:" + hex) }

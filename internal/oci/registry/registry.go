@@ -21,6 +21,7 @@ import (
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci"
+	"noxmesh/internal/oci/elsewhere"
 )
 
 // Config is what a registry is made of.
@@ -29,18 +30,20 @@ type Config struct {
 	Secret    []byte                              // signs the state of uploads; where it is empty, a restart breaks off those under way
 	Authorize func(context.Context, Access) error // nil means yes; a fault.Denied means no
 	MaxBlob   int64                               // bytes of one blob; 4 GiB where zero
+	Elsewhere *elsewhere.Client                   // keeps what is published in place of Dir, where only what that is gets noted; nil: Dir keeps it
 	Kept      func(error)                         // told why something could not be written, and where, and with nil of each blob that was; nil: nobody
 }
 
 // Registry serves /v2/….
 type Registry struct {
 	cfg    Config
-	app    *handlers.App
-	cancel context.CancelFunc
+	app    http.Handler // what keeps things
+	end    func() error
 	writes sync.RWMutex // held to read by every write and by whoever looks what need not be written, to write by Still
 	fresh  fresh
 	about  subjects
 	short  *atomic.Int64
+	behind *away // where Dir does not keep what is published
 }
 
 // New is the registry in cfg.Dir, with all that an earlier one stored there.
@@ -64,9 +67,16 @@ func New(cfg Config) (*Registry, error) {
 	}
 	register()
 	logrus.SetOutput(io.Discard) // it logs each 404; what matters comes back as an answer
+	g := &Registry{cfg: cfg, short: new(atomic.Int64)}
+	if cfg.Elsewhere != nil {
+		g.behind = newAway(g)
+		g.app, g.end = g.behind, func() error { return nil }
+		return g, nil
+	}
 	ctx, cancel := context.WithCancel(context.Background())
-	short := new(atomic.Int64)
-	return &Registry{cfg: cfg, app: handlers.NewApp(ctx, settings(cfg, short)), cancel: cancel, short: short}, nil
+	app := handlers.NewApp(ctx, settings(cfg, g.short))
+	g.app, g.end = app, func() error { defer cancel(); return app.Shutdown() }
+	return g, nil
 }
 
 // prepare makes the folder, and removes what a killed process was writing.
@@ -100,9 +110,7 @@ func settings(cfg Config, short *atomic.Int64) *configuration.Configuration {
 
 // Close ends what runs in the background. Requests must have ended before.
 func (g *Registry) Close() error {
-	err := g.app.Shutdown()
-	g.cancel()
-	if err != nil {
+	if err := g.end(); err != nil {
 		return fault.Wrap(fault.Unknown, err, "closing the registry")
 	}
 	return nil
@@ -112,7 +120,10 @@ func (g *Registry) Close() error {
 // it could not: it takes that much room, writes a little, and gives both back.
 // Whoever was told that something was not kept learns from it, without anybody
 // publishing, that what stood against it is gone.
-func (g *Registry) Try() error {
+func (g *Registry) Try(ctx context.Context) error {
+	if g.behind != nil {
+		return g.behind.try(ctx)
+	}
 	dir := filepath.Join(g.cfg.Dir, staging)
 	if err := try(dir, max(g.short.Load(), tried)); err != nil {
 		return fault.Wrap(fault.Unavailable, disk.Why(err, dir), "write in %q", dir)
@@ -179,7 +190,7 @@ func (g *Registry) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.app.ServeHTTP(w, r)
 		return
 	}
-	if r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/uploads/") {
+	if g.behind == nil && r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/blobs/uploads/") {
 		s := &statusWriter{ResponseWriter: w}
 		w = s
 		defer g.endUpload(s, r, access.Repository)

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -54,8 +52,7 @@ const (
 	perHost   = 2           // names of one registry that are asked for at once
 	shortHold = time.Minute // of a registry that has had enough and does not say for how long
 	maxTokens = 10_000
-	shortest  = time.Minute // that a token is good for where nothing is said
-	maxAnswer = 1 << 20     // of whoever gives tokens
+	maxAnswer = 1 << 20 // of whoever gives tokens
 )
 
 // New is a client that has asked nothing yet.
@@ -143,7 +140,7 @@ func (c *Client) do(ctx context.Context, a ask, wanted ...int) (*http.Response, 
 		if slices.Contains(wanted, resp.StatusCode) {
 			return resp, nil
 		}
-		asks, takes := parseChallenge(resp.Header.Get("WWW-Authenticate"))
+		asks, takes := oci.ParseChallenge(resp.Header.Get("WWW-Authenticate"))
 		refused := c.refused(a, resp)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusUnauthorized || !takes || try > 0 {
@@ -221,14 +218,14 @@ func (c *Client) token(key string) string {
 
 // fetchToken asks for a token as nobody: whoever may read without a credential
 // gets one.
-func (c *Client) fetchToken(ctx context.Context, of image.Reference, asks challenge) (string, error) {
-	u, err := url.Parse(asks.realm)
+func (c *Client) fetchToken(ctx context.Context, of image.Reference, asks oci.Challenge) (string, error) {
+	u, err := url.Parse(asks.Realm)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !c.plain(u.Host) || !c.plain(machine(of.Registry))) {
-		return "", fault.New(fault.Invalid, "registry %q sends for a token to %q, which is no address with TLS", of.Registry, document.Short(asks.realm))
+		return "", fault.New(fault.Invalid, "registry %q sends for a token to %q, which is no address with TLS", of.Registry, document.Short(asks.Realm))
 	}
 	q := u.Query()
-	if asks.service != "" {
-		q.Set("service", asks.service)
+	if asks.Service != "" {
+		q.Set("service", asks.Service)
 	}
 	q.Set("scope", "repository:"+of.Repository+":pull")
 	u.RawQuery = q.Encode()
@@ -248,7 +245,7 @@ func (c *Client) fetchToken(ctx context.Context, of image.Reference, asks challe
 	if err != nil {
 		return "", unreachable(ctx, of.Registry, err)
 	}
-	text, good := parseToken(body)
+	text, good := oci.ParseToken(body)
 	if text == "" {
 		return "", fault.New(fault.Invalid, "%q gives no token for %q", u.Host, of.Name())
 	}
@@ -259,22 +256,4 @@ func (c *Client) fetchToken(ctx context.Context, of image.Reference, asks challe
 	}
 	c.tokens[of.Name()] = token{text, clock.Now().Add(good)}
 	return text, nil
-}
-
-// parseToken is the token that was given, and for how long it is used; empty
-// where there is none that could be sent.
-func parseToken(body []byte) (string, time.Duration) {
-	var g granted
-	if json.Unmarshal(body, &g) != nil {
-		return "", 0
-	}
-	text := g.Token
-	if text == "" {
-		text = g.AccessToken
-	}
-	if len(text) > 32<<10 || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", 0
-	}
-	good := time.Duration(min(max(g.ExpiresIn, 0), 24*60*60)) * time.Second
-	return text, max(good, shortest) - 10*time.Second
 }
