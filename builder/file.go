@@ -8,30 +8,28 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"noxmesh/builder/layer"
-	"noxmesh/builder/recipe"
 	"noxmesh/builder/rootfs"
 	"noxmesh/builder/stage"
+	"noxmesh/delivery/ignore"
 	"noxmesh/delivery/imports"
-	"noxmesh/delivery/imports/container"
+	"noxmesh/delivery/recipe"
 	"noxmesh/document"
 	"noxmesh/image"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci/remote"
-	"noxmesh/manifest"
 )
 
 // readRecipes reads the container files of the module's images, as the repository
 // has them: a command that ran later has no part in what is made of them.
 func (o *order) readRecipes() error {
-	o.recipes = map[string]*recipe.Recipe{}
+	o.recipes, o.leaves = map[string]*recipe.Recipe{}, map[string]ignore.List{}
 	if o.manifest.Build == nil {
 		return nil
 	}
@@ -45,15 +43,14 @@ func (o *order) readRecipes() error {
 		if made.File == "" {
 			continue
 		}
-		if !(container.Language{}).Wants(made.File, false) {
-			return fault.New(fault.Invalid, "artifact %q: %q is not called as a container file is", name, made.File).
-				With("call it Containerfile, or as site.Containerfile: what it stands on is found by that")
+		if what, want := recipe.Called(made.File); what != "" {
+			return fault.New(fault.Invalid, "artifact %q: %q %s", name, made.File, what).With("%s", want)
 		}
 		text, err := readRegular(root, made.File, imports.FileLimit)
 		if err != nil {
 			return fault.Add(err, "artifact %q: file", name)
 		}
-		if err := unignored(root, cmp.Or(made.Path, "."), made.File); err != nil {
+		if o.leaves[name], err = ignored(root, ignore.Names(made.File, cmp.Or(made.Path, "."))); err != nil {
 			return fault.Add(err, "artifact %q", name)
 		}
 		if o.recipes[name], err = recipe.Read(made.File, text, o.request.Platform, o.refuses); err != nil {
@@ -63,33 +60,31 @@ func (o *order) readRecipes() error {
 	return nil
 }
 
-// unignored refuses a list of what COPY leaves out, which is not read.
-func unignored(root *os.Root, dir, file string) error {
-	for _, name := range []string{path.Join(dir, ".dockerignore"), path.Join(dir, ".containerignore"), file + ".dockerignore", file + ".containerignore"} {
-		if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-			return fault.New(fault.Invalid, "%q says what COPY leaves out, and is not read", name).
-				With("remove it, and name what is copied in the container file, or put it into a folder of its own and name that as path")
+// ignored is what COPY does not see of a folder, as the first of these files says that is there.
+func ignored(root *os.Root, names []string) (l ignore.List, err error) {
+	for _, name := range names {
+		if _, err := root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			continue
 		}
+		text, err := readRegular(root, name, ignore.Limit)
+		if err == nil {
+			l, err = ignore.Read(name, text)
+		}
+		return l, err
 	}
-	return nil
+	return l, nil
 }
 
 // refuses is why a container file may not stand on an image: its bytes must be named
 // by what the build is made of.
 func (o *order) refuses(named string) string {
-	of, ok := image.Parse(named)
-	switch {
-	case !ok:
-		return "it is not the name of an image"
-	case of.IsOwn():
+	of, _ := image.Parse(named)
+	if of.IsOwn() {
 		if _, err := o.laidImage(of); err != nil {
 			return said(err)
 		}
-	case document.Digest(of.Digest).Valid(), named == o.manifest.Build.In:
-	default:
-		return "it is a name that may mean another image tomorrow: name it by its digest, as NAME@sha256:…, or name it as build.in too"
 	}
-	return ""
+	return recipe.Stands(named, o.manifest.Build.In)
 }
 
 // baking is a container file that is carried out.
@@ -98,20 +93,31 @@ type baking struct {
 	name   string
 	recipe *recipe.Recipe
 	dir    string // what COPY takes from
+	leaves ignore.List
 	stages map[int]*stage.Stage
 	states map[int]*recipe.State
 	bases  map[int]remote.Image // what each stands on at last
 }
 
+// leftOut is what COPY does not see: what the repository says, or where it says
+// nothing what the folder says itself that was made to copy from.
+func (o *order) leftOut(name string, dir *os.Root) (ignore.List, error) {
+	if l := o.leaves[name]; !l.Empty() {
+		return l, nil
+	}
+	return ignored(dir, ignore.Within("."))
+}
+
 // packFile makes an image as its container file says.
-func (o *order) packFile(ctx context.Context, name string, made manifest.Artifact, dir *os.Root) error {
-	if err := noPointers(dir); err != nil {
+func (o *order) packFile(ctx context.Context, name string, dir *os.Root) error {
+	leaves, err := o.leftOut(name, dir)
+	if err != nil {
 		return err
 	}
-	b := &baking{order: o, name: name, recipe: o.recipes[name], dir: dir.Name(), stages: map[int]*stage.Stage{}, states: map[int]*recipe.State{}, bases: map[int]remote.Image{}}
-	if err := unignored(dir, ".", path.Base(made.File)); err != nil {
+	if err := noPointersBut(dir, leaves); err != nil {
 		return err
 	}
+	b := &baking{order: o, name: name, recipe: o.recipes[name], dir: dir.Name(), leaves: leaves, stages: map[int]*stage.Stage{}, states: map[int]*recipe.State{}, bases: map[int]remote.Image{}}
 	for _, at := range b.recipe.Needed() {
 		if err := b.stage(ctx, at); err != nil {
 			return err
@@ -203,11 +209,11 @@ func (b *baking) act(ctx context.Context, at int, a recipe.Act) error {
 		if len(a.Words) == 0 {
 			return s.Folder(a.To)
 		}
-		from := b.dir
+		t := stage.Taking{Root: b.dir, Leaves: b.leaves, Words: a.Words, To: a.To, Into: a.Into, Unpack: a.Unpack, Most: b.limits.Tree}
 		if a.From >= 0 {
-			from = b.stages[a.From].Dir
+			t.Root, t.Leaves = b.stages[a.From].Dir, ignore.List{}
 		}
-		return s.Copy(ctx, from, a.Words, a.To, a.Into)
+		return s.Copy(ctx, t)
 	})
 	return disk.Say(err, b.bench.dir)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -91,35 +92,86 @@ func TestALineThatIsNotTakenIsNamed(t *testing.T) {
 	r := newRig(t)
 	from := "FROM scratch AS a\n"
 	for text, why := range map[string]string{
-		"FROM debian:12\n":                       "Containerfile:1: FROM debian:12: it is a name that may mean another image tomorrow",
-		"FROM mesh.internal/other\n":             "Containerfile:1: FROM mesh.internal/other: the request does not say which image",
-		"FROM --platform=x/y scratch\n":          "Containerfile:1: FROM --platform=x/y is not taken",
-		from + "ADD https://x /\n":               "Containerfile:2: ADD is not taken",
-		from + "ONBUILD RUN x\n":                 "Containerfile:2: ONBUILD is not taken",
-		from + "HEALTHCHECK NONE\n":              "Containerfile:2: HEALTHCHECK is not taken",
-		from + "RUN --mount=type=cache x\n":      "Containerfile:2: RUN --mount=type=cache is not taken",
-		from + "RUN <<E\nx\nE\n":                 "Containerfile:2: RUN with a here-document is not taken",
-		from + "COPY --chown=1 a b\n":            "Containerfile:2: COPY --chown=1 is not taken",
-		from + "COPY --from=debian a b\n":        `Containerfile:2: COPY --from=debian is not taken: "debian" is no earlier stage`,
-		from + "COPY --from=a a b\n":             `Containerfile:2: COPY --from=a is not taken: "a" is no earlier stage`,
-		from + "COPY a\n":                        "Containerfile:2: COPY is followed by what is copied",
-		from + "FROM scratch\nCOPY --from=0 x y": `Containerfile:3: COPY: find "x"`,
-		from + "COPY gone /\n":                   `Containerfile:2: COPY: find "gone"`,
-		from + "COPY ../../etc/passwd /\n":       `Containerfile:2: COPY: find "../../etc/passwd"`,
-		from + "COPY out /\n":                    `Containerfile:2: COPY: find "out"`,
-		from + "FORM x\n":                        `Containerfile:2: there is no instruction "FORM"`,
-		from + "RUN x\n":                         "Containerfile:2: RUN: the stage has no /bin/sh",
+		"FROM debian:12\n":                        "Containerfile:1: FROM debian:12: it is a name that may mean another image tomorrow",
+		"FROM mesh.internal/other\n":              "Containerfile:1: FROM mesh.internal/other: no module of the mesh makes an image that is called mesh.internal/other",
+		"FROM --platform=x/y scratch\n":           "Containerfile:1: FROM --platform=x/y is not taken",
+		from + "ADD https://x /\n":                "Containerfile:2: ADD https://x is not taken: what lies somewhere else",
+		from + "ADD x git@a.b:c.git /\n":          "Containerfile:2: ADD git@a.b:c.git is not taken",
+		from + "ARG A=ssh://a\nADD $A /\n":        "Containerfile:3: ADD: ADD ssh://a is not taken",
+		from + "ADD --checksum=x a /\n":           "Containerfile:2: ADD --checksum=x is not taken",
+		from + "ADD --from=a a /\n":               "Containerfile:2: ADD --from=a is not taken",
+		from + "ADD a\n":                          "Containerfile:2: ADD is followed by what is copied",
+		from + "ONBUILD RUN x\n":                  "Containerfile:2: ONBUILD is not taken",
+		from + "HEALTHCHECK\n":                    "Containerfile:2: HEALTHCHECK",
+		from + "HEALTHCHECK NONE x\n":             "Containerfile:2: HEALTHCHECK: NONE stands alone",
+		from + "HEALTHCHECK CMD\n":                "Containerfile:2: HEALTHCHECK: CMD is followed by a command",
+		from + "HEALTHCHECK RUN x\n":              `Containerfile:2: HEALTHCHECK: "HEALTHCHECK RUN" is followed by CMD`,
+		from + "HEALTHCHECK --timeout=5 CMD x\n":  "Containerfile:2: HEALTHCHECK: --timeout=5: want a time as 30s",
+		from + "HEALTHCHECK --retries=-1 CMD x\n": "Containerfile:2: HEALTHCHECK: --retries=-1: want a number",
+		from + "HEALTHCHECK --retry=1 CMD x\n":    "Containerfile:2: HEALTHCHECK: --retry=1 is not taken",
+		from + "RUN --mount=type=cache x\n":       "Containerfile:2: RUN --mount=type=cache is not taken",
+		from + "RUN <<E\nx\nE\n":                  "Containerfile:2: RUN with a here-document is not taken",
+		from + "COPY --chown=1 a b\n":             "Containerfile:2: COPY --chown=1 is not taken",
+		from + "COPY --from=debian a b\n":         `Containerfile:2: COPY --from=debian is not taken: "debian" is no earlier stage`,
+		from + "COPY --from=a a b\n":              `Containerfile:2: COPY --from=a is not taken: "a" is no earlier stage`,
+		from + "COPY a\n":                         "Containerfile:2: COPY is followed by what is copied",
+		from + "FROM scratch\nCOPY --from=0 x y":  `Containerfile:3: COPY: find "x"`,
+		from + "COPY gone /\n":                    `Containerfile:2: COPY: find "gone"`,
+		from + "COPY ../../etc/passwd /\n":        `Containerfile:2: COPY: find "../../etc/passwd"`,
+		from + "COPY out /\n":                     `Containerfile:2: COPY: find "out"`,
+		from + "FORM x\n":                         `Containerfile:2: there is no instruction "FORM"`,
+		from + "RUN x\n":                          "Containerfile:2: RUN: the stage has no /bin/sh",
 	} {
 		a := r.module("app").build(map[string]string{"module.json": fmt.Sprintf(fileManifest, ""), "Containerfile": text, "out": "-> /etc/passwd"})
 		if a.Outcome != build.OutcomeFailed || !strings.Contains(a.Why, why) {
 			t.Errorf("want %s: %s at %s: %s", why, a.Outcome, a.Step, a.Why)
 		}
 	}
-	for file, why := range map[string]string{".dockerignore": `".dockerignore" says what COPY leaves out`, "x": ""} {
-		a := r.module("app").build(map[string]string{"module.json": fmt.Sprintf(fileManifest, ""), "Containerfile": from + "COPY x /\n", "x": "x\n", file: "y\n"})
-		if built := a.Outcome == build.OutcomeBuilt; built != (why == "") || !strings.Contains(a.Why, why) {
+	for file, text := range map[string]string{".dockerignore": "a\n[\n", "Containerfile.dockerignore": "!\n"} {
+		a := r.module("app").build(map[string]string{"module.json": fmt.Sprintf(fileManifest, ""), "Containerfile": from + "COPY x /\n", "x": "x\n", file: text})
+		if why := file + ":" + strconv.Itoa(strings.Count(text, "\n")) + ": "; a.Outcome != build.OutcomeFailed || !strings.Contains(a.Why, why) {
 			t.Errorf("%s: %s at %s: %s", file, a.Outcome, a.Step, a.Why)
 		}
+	}
+}
+
+// COPY does not see what .dockerignore leaves out, by name or in a folder; the list of
+// the container file's own comes first. ADD unpacks what is an archive, whatever it is
+// called, and copies the rest. What a HEALTHCHECK says stands in the image.
+func TestWhatIsLeftOutAndWhatIsAdded(t *testing.T) {
+	t.Parallel()
+	images, r := imagetest.Serve(t), newRig(t)
+	below := images.Host + "/site/base@" + string(images.Push("site/base", "1", insideImage(t, "below"))[0])
+	packed := string(imagetest.Layer{{Name: "in/", Kind: '5'}, {Name: "in/run", Text: "run\n"}, {Name: "to", Kind: '2', Link: "/etc/which"}}.Tar())
+	files := map[string]string{
+		"module.json": fmt.Sprintf(fileManifest, ""), "Containerfile": "FROM " + below + "\nCOPY . /all/\nCOPY *.txt web /some/\nADD packed plain.txt /added/\nADD plain.txt /name\n" +
+			"HEALTHCHECK --interval=1m30s --timeout=3s --retries=2 CMD curl -f http://localhost/ || exit 1\n",
+		".dockerignore": "*.md\n!README.md\n**/node_modules\nweb\n!web/keep\n*file\n", "a.md": "a", "README.md": "r", "web/node_modules/x": "x", "web/keep/y": "y", "web/gone": "g",
+		"a.txt": "a", "plain.txt": "plain\n", "packed": packed,
+	}
+	a := r.module("app").build(files)
+	if a.Outcome != build.OutcomeBuilt {
+		t.Fatalf("%s at %s: %s", a.Outcome, a.Step, a.Why)
+	}
+	root, is := r.unpacked(a.Manifest.Built.Images[0])
+	for file, want := range map[string]string{
+		"all/README.md": "r", "all/web/keep/y": "y", "some/keep/y": "y", "some/a.txt": "a", "added/in/run": "run\n", "added/plain.txt": "plain\n", "name": "plain\n",
+		"all/a.md": "", "all/web/node_modules": "", "all/web/gone": "", "some/gone": "", "all/Containerfile": "", "added/packed": "",
+	} {
+		if got, err := os.ReadFile(filepath.Join(root.Dir, file)); string(got) != want || (err == nil) != (want != "") {
+			t.Errorf("%s is %q, %v", file, got, err)
+		}
+	}
+	if to, err := os.Readlink(filepath.Join(root.Dir, "added/to")); err != nil || to != "/etc/which" {
+		t.Errorf("%q, %v", to, err)
+	}
+	if want := `"Healthcheck":{"Interval":90000000000,"Retries":2,"Test":["CMD-SHELL","curl -f http://localhost/ || exit 1"],"Timeout":3000000000}`; !strings.Contains(string(is.Config), want) {
+		t.Errorf("%s\nwant %s", is.Config, want)
+	}
+	files["Containerfile.dockerignore"] = "web\n"
+	files["Containerfile"] = "FROM " + below + "\nCOPY web /web\n"
+	if a := r.module("app").build(files); a.Outcome != build.OutcomeFailed || !strings.Contains(a.Why, `Containerfile:2: COPY: find "web": it is left out`) {
+		t.Errorf("%s at %s: %s", a.Outcome, a.Step, a.Why)
 	}
 }
 

@@ -15,11 +15,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"noxmesh/builder/gateway"
-	"noxmesh/builder/recipe"
 	"noxmesh/builder/rootfs"
 	"noxmesh/builder/shelf"
 	"noxmesh/builder/supply"
 	"noxmesh/delivery/build"
+	"noxmesh/delivery/ignore"
+	"noxmesh/delivery/recipe"
 	"noxmesh/document"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
@@ -53,6 +54,7 @@ type order struct {
 	step     build.Step
 	packed   packed
 	recipes  map[string]*recipe.Recipe // by the artifact that is made as a container file says
+	leaves   map[string]ignore.List    // likewise: what it does not see of its folder
 	laid     laid
 	depends  *supply.Session // what the tree's lock files name; nil where they name nothing, or nothing is fetched
 	images   images

@@ -31,7 +31,8 @@ func (o *order) laidImage(of image.Reference) (build.Laid, error) {
 			return l, nil
 		}
 	}
-	return build.Laid{}, fault.New(fault.Invalid, "the request does not say which image of module %q it is", module).With("upgrade the controller")
+	return build.Laid{}, fault.New(fault.Invalid, "no module of the mesh makes an image that is called %s, or its controller does not know of one", image.OfModule(module, artifact)).
+		With("mesh graph %s shows what the module is built against; where the image is there, upgrade the controller", o.request.Module)
 }
 
 // sourceOf is where an image comes from, and which one it is where the mesh says that.

@@ -99,7 +99,7 @@ func TestAnImageOfAModuleThatCannotBeHadIsTheEnvironment(t *testing.T) {
 	}{
 		{gone, "answered 404"},
 		{empty, "no /bin/sh"},
-		{other, `the request does not say which image of module "base" it is`},
+		{other, `no module of the mesh makes an image that is called mesh.internal/base`},
 	} {
 		if _, a := r.in(repo, commit, "mesh.internal/base", c.laid, int64(n+1)); a.Outcome != build.OutcomeEnvironment || !strings.Contains(a.Why, c.says) {
 			t.Errorf("want %q: %+v", c.says, a)

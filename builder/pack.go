@@ -120,7 +120,7 @@ func (o *order) packOne(ctx context.Context, name string, made manifest.Artifact
 		return o.packPackage(ctx, name, made, dir)
 	case typeImage:
 		if made.File != "" {
-			return o.packFile(ctx, name, made, dir)
+			return o.packFile(ctx, name, dir)
 		}
 		return o.packImage(ctx, name, made, dir)
 	}

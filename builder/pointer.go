@@ -5,18 +5,22 @@ import (
 	"io/fs"
 	"os"
 
+	"noxmesh/delivery/ignore"
 	"noxmesh/delivery/imports"
 	"noxmesh/internal/fault"
 )
 
 // noPointers refuses a folder in which a file is a pointer of Git LFS: a build
 // that delivered it would deliver something that nobody has written.
-func noPointers(dir *os.Root) error {
+func noPointers(dir *os.Root) error { return noPointersBut(dir, ignore.List{}) }
+
+// noPointersBut does so but for what is left out.
+func noPointersBut(dir *os.Root, leaves ignore.List) error {
 	return fs.WalkDir(dir.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fault.Wrap(fault.Invalid, err, "look at %q", path)
 		}
-		if !d.Type().IsRegular() {
+		if !d.Type().IsRegular() || leaves.Leaves(path) {
 			return nil
 		}
 		info, err := d.Info()

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"noxmesh/builder/rootfs"
+	"noxmesh/delivery/ignore"
 	"noxmesh/document"
 	"noxmesh/internal/fault"
 )
@@ -41,7 +42,7 @@ func Begin(ctx context.Context, dir, root string, owner *Owner) (*Stage, error) 
 	if err := s.folder(dir); err != nil || root == "" {
 		return s, err
 	}
-	err := s.tree(ctx, root, "/", func(rel string, is seen) { s.below[rel] = is })
+	err := s.tree(ctx, root, "/", nil, func(rel string, is seen) { s.below[rel] = is })
 	return s, err
 }
 
@@ -117,16 +118,29 @@ func (s *Stage) named(at string) string {
 	return document.Short("/" + rel)
 }
 
-// Copy copies what the patterns name below root into the stage: a file to a path, or
+// Taking is what is put into a stage, and from where.
+type Taking struct {
+	Root   string
+	Leaves ignore.List // what of it is not seen
+	Words  []string    // patterns
+	To     string
+	Into   bool  // to is a folder
+	Unpack bool  // an archive is what is in it
+	Most   int64 // bytes of what is in an archive
+}
+
+// Copy copies what the patterns name below a root into the stage: a file to a path, or
 // into a folder, and of a folder what is in it.
-func (s *Stage) Copy(ctx context.Context, root string, patterns []string, to string, into bool) error {
-	for _, pattern := range patterns {
-		all, err := matching(root, pattern)
+func (s *Stage) Copy(ctx context.Context, t Taking) error {
+	for _, pattern := range t.Words {
+		all, err := t.matching(pattern)
 		if err != nil {
 			return err
 		}
 		for _, name := range all {
-			if err := s.copyOne(ctx, root, name, to, into || len(all) > 1); err != nil {
+			one := t
+			one.Into = t.Into || len(all) > 1
+			if err := s.copyOne(ctx, one, name); err != nil {
 				return fault.Add(err, "copy %q", document.Short(name))
 			}
 		}
@@ -134,35 +148,60 @@ func (s *Stage) Copy(ctx context.Context, root string, patterns []string, to str
 	return nil
 }
 
+// sees reports whether something is there for who takes: it is not left out, or it is
+// a folder with something in it that is not.
+func (t Taking) sees(name string) bool {
+	if name == "." || !t.Leaves.Leaves(name) {
+		return true
+	}
+	at := filepath.Join(t.Root, filepath.FromSlash(name))
+	if info, err := os.Lstat(at); err != nil || !info.IsDir() || !t.Leaves.Back() {
+		return false
+	}
+	found := errors.New("found")
+	return errors.Is(filepath.WalkDir(at, func(file string, d fs.DirEntry, err error) error {
+		rel, wrong := filepath.Rel(t.Root, file)
+		if err != nil || wrong != nil || t.Leaves.Leaves(filepath.ToSlash(rel)) {
+			return nil //nolint:nilerr // what cannot be read is not seen
+		}
+		return found
+	}), found)
+}
+
 // matching is what a pattern names, in one order.
-func matching(root, pattern string) ([]string, error) {
+func (t Taking) matching(pattern string) ([]string, error) {
 	name := path.Clean("/" + pattern)[1:]
 	if name == "" {
 		return []string{"."}, nil
 	}
-	if at, err := rootfs.Within(root, name); err == nil {
-		if _, err := os.Lstat(at); err == nil {
-			return []string{name}, nil
-		}
+	all := []string{name}
+	at, err := rootfs.Within(t.Root, name)
+	if err == nil {
+		_, err = os.Lstat(at)
 	}
-	dir, err := os.OpenRoot(root)
 	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	all, err := fs.Glob(dir.FS(), name)
-	if err == nil && len(all) == 0 {
-		err = fs.ErrNotExist
+		dir, wrong := os.OpenRoot(t.Root)
+		if wrong != nil {
+			return nil, wrong
+		}
+		defer dir.Close()
+		if all, err = fs.Glob(dir.FS(), name); err == nil && len(all) == 0 {
+			err = fs.ErrNotExist
+		}
 	}
 	if err != nil {
 		return nil, fault.Wrap(fault.NotFound, err, "find %q", document.Short(pattern))
 	}
-	slices.Sort(all)
-	return all, nil
+	seen := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !t.sees(name) })
+	if len(seen) == 0 {
+		return nil, fault.New(fault.NotFound, "find %q: it is left out by what the folder does not show (.dockerignore)", document.Short(pattern))
+	}
+	slices.Sort(seen)
+	return seen, nil
 }
 
-func (s *Stage) copyOne(ctx context.Context, root, name, to string, into bool) error {
-	from, err := rootfs.Within(root, name)
+func (s *Stage) copyOne(ctx context.Context, t Taking, name string) error {
+	from, err := rootfs.Within(t.Root, name)
 	if err != nil {
 		return err
 	}
@@ -171,24 +210,30 @@ func (s *Stage) copyOne(ctx context.Context, root, name, to string, into bool) e
 		return err
 	}
 	if info.IsDir() {
-		if err := s.Folder(to); err != nil {
+		if err := s.Folder(t.To); err != nil {
 			return err
 		}
-		return s.tree(ctx, from, to, nil)
+		return s.tree(ctx, from, t.To, func(rel string) bool { return t.Leaves.Leaves(path.Join(name, rel)) }, nil)
 	}
+	if t.Unpack && info.Mode().IsRegular() {
+		if is, err := s.unpackFile(ctx, t, from); is || err != nil {
+			return err
+		}
+	}
+	to := t.To
 	at, err := rootfs.Within(s.Dir, to)
 	if err != nil {
 		return err
 	}
-	if is, err := os.Lstat(at); into || err == nil && is.IsDir() {
+	if is, err := os.Lstat(at); t.Into || err == nil && is.IsDir() {
 		to = path.Join(to, path.Base(name))
 	}
 	_, err = s.file(from, info, to)
 	return err
 }
 
-// tree copies what is in a folder below a path of the stage.
-func (s *Stage) tree(ctx context.Context, from, to string, tell func(rel string, is seen)) error {
+// tree copies what is in a folder below a path of the stage, but for what is left out.
+func (s *Stage) tree(ctx context.Context, from, to string, leaves func(rel string) bool, tell func(rel string, is seen)) error {
 	return filepath.WalkDir(from, func(at string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
@@ -200,14 +245,10 @@ func (s *Stage) tree(ctx context.Context, from, to string, tell func(rel string,
 		if err != nil {
 			return err
 		}
-		is := seen{kind: fs.ModeDir}
-		if d.IsDir() {
-			err = s.Folder(path.Join(to, rel))
-		} else if info, wrong := d.Info(); wrong != nil {
-			err = wrong
-		} else {
-			is, err = s.file(at, info, path.Join(to, rel))
+		if leaves != nil && leaves(filepath.ToSlash(rel)) {
+			return nil // what is below it may not be
 		}
+		is, err := s.one(at, d, path.Join(to, rel))
 		if err == nil && tell != nil {
 			tell(rel, is)
 		}
@@ -215,23 +256,42 @@ func (s *Stage) tree(ctx context.Context, from, to string, tell func(rel string,
 	})
 }
 
-// file copies one file or link to a path of the stage, in place of what is there.
-func (s *Stage) file(from string, info fs.FileInfo, to string) (seen, error) {
+// one copies one thing of a folder to a path of the stage.
+func (s *Stage) one(at string, d fs.DirEntry, to string) (seen, error) {
+	if d.IsDir() {
+		return seen{kind: fs.ModeDir}, s.Folder(to)
+	}
+	info, err := d.Info()
+	if err != nil {
+		return seen{}, err
+	}
+	return s.file(at, info, to)
+}
+
+// clear is where a path of the stage is, with the folders above it and nothing there.
+func (s *Stage) clear(to string) (at string, err error) {
 	dir, err := rootfs.Within(s.Dir, path.Dir(to))
 	if err == nil {
 		err = s.folders(dir)
 	}
 	if err != nil {
-		return seen{}, err
+		return "", err
 	}
-	at := filepath.Join(dir, path.Base(to))
+	at = filepath.Join(dir, path.Base(to))
 	switch was, err := os.Lstat(at); {
 	case err == nil && was.IsDir():
-		return seen{}, fault.New(fault.Invalid, "%q is a folder", document.Short(to))
+		return "", fault.New(fault.Invalid, "%q is a folder", document.Short(to))
 	case err == nil:
-		if err := os.Remove(at); err != nil {
-			return seen{}, err
-		}
+		return at, os.Remove(at)
+	}
+	return at, nil
+}
+
+// file copies one file or link to a path of the stage, in place of what is there.
+func (s *Stage) file(from string, info fs.FileInfo, to string) (seen, error) {
+	at, err := s.clear(to)
+	if err != nil {
+		return seen{}, err
 	}
 	is := seen{kind: info.Mode().Type(), executable: info.Mode()&0o111 != 0}
 	switch is.kind {
@@ -257,6 +317,11 @@ func copyFile(from, to string, executable bool) (sum string, err error) {
 		return "", err
 	}
 	defer in.Close()
+	return written(in, to, executable)
+}
+
+// written is the digest of what comes, in a new file.
+func written(in io.Reader, to string, executable bool) (sum string, err error) {
 	mode := fs.FileMode(0o644)
 	if executable {
 		mode = 0o755

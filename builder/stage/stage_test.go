@@ -56,10 +56,10 @@ func TestWhatDiffers(t *testing.T) {
 	write(t, s.Dir, "turns", "file", "turned/in", "t", "one", "-> b", "same", "s")
 	must(t, os.Chmod(filepath.Join(s.Dir, "etc/x"), 0o755))
 	from := write(t, t.TempDir(), "f/1", "1", "f/l", "-> /etc/passwd", "g", "g", "out", "-> /etc/passwd")
-	must(t, s.Copy(t.Context(), from, []string{"f", "g"}, "/bin", true))
-	must(t, s.Copy(t.Context(), from, []string{"g"}, "/up/up/../h", false))
-	must(t, s.Copy(t.Context(), from, []string{"g"}, "/usr/bin/a", false))
-	if err := s.Copy(t.Context(), from, []string{"out"}, "/stolen", false); err == nil {
+	must(t, s.Copy(t.Context(), stage.Taking{Root: from, Words: []string{"f", "g"}, To: "/bin", Into: true}))
+	must(t, s.Copy(t.Context(), stage.Taking{Root: from, Words: []string{"g"}, To: "/up/up/../h", Into: false}))
+	must(t, s.Copy(t.Context(), stage.Taking{Root: from, Words: []string{"g"}, To: "/usr/bin/a", Into: false}))
+	if err := s.Copy(t.Context(), stage.Taking{Root: from, Words: []string{"out"}, To: "/stolen", Into: false}); err == nil {
 		t.Error("a link out was followed")
 	}
 	changes, err := s.Differs(t.Context())

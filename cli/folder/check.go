@@ -86,6 +86,7 @@ func Check(dir string, looks ...Look) (Checked, error) {
 	c.Module = m.Module
 	c.images(m, data)
 	c.files(m, root, data)
+	c.containers(m, root, data)
 	for _, look := range looks {
 		if err := look(&c, m, root.FS()); err != nil {
 			return c, err

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"noxmesh/builder/recipe"
+	"noxmesh/delivery/recipe"
 )
 
 func seeds() []string {

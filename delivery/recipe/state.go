@@ -32,16 +32,18 @@ type says struct {
 	Labels       map[string]string   `json:"Labels"`
 	StopSignal   string              `json:"StopSignal"`
 	Shell        []string            `json:"Shell"`
+	Healthcheck  *health             `json:"Healthcheck"`
 	OnBuild      []string            `json:"OnBuild"`
 }
 
 // Act is something that is done to a stage's files.
 type Act struct {
 	Line    int
-	Words   []string // of a command; of COPY, what is copied
+	Words   []string // of a command; of COPY and ADD, what is copied
 	From    int      // of COPY: a stage, or the folder where it is negative
 	To      string   // of COPY, where to; of a folder, which; of a command, where it runs
 	Into    bool     // of COPY: to is a folder
+	Unpack  bool     // ADD: what is an archive is unpacked
 	Env     [][2]string
 	Command bool
 }
@@ -110,8 +112,15 @@ func (s *State) step(stage Stage, step container.Step) (*Act, error) {
 	switch step.Name {
 	case "RUN":
 		return s.command(step)
-	case "COPY":
+	case "COPY", "ADD":
 		return s.copied(stage, step)
+	case "HEALTHCHECK":
+		h, err := readHealth(step)
+		if err != nil {
+			return nil, fault.Wrap(fault.Invalid, err, "")
+		}
+		s.says.Healthcheck = h
+		return nil, nil //nolint:nilnil // nothing is to be done
 	case "CMD":
 		s.cmd, s.says.Cmd = true, s.argv(step.Rest)
 		return nil, nil //nolint:nilnil // nothing is to be done
@@ -224,7 +233,12 @@ func (s *State) copied(stage Stage, step container.Step) (*Act, error) {
 		return nil, fault.New(fault.Invalid, "it is followed by what is copied, and where to")
 	}
 	to := all[len(all)-1]
-	a := &Act{Words: all[:len(all)-1], From: -1, To: s.below(to), Into: strings.HasSuffix(to, "/") || to == "." || len(all) > 2}
+	for _, from := range all[:len(all)-1] {
+		if why := fetches(from); step.Name == "ADD" && why != "" {
+			return nil, fault.New(fault.Invalid, "%s", why)
+		}
+	}
+	a := &Act{Words: all[:len(all)-1], From: -1, Unpack: step.Name == "ADD", To: s.below(to), Into: strings.HasSuffix(to, "/") || to == "." || len(all) > 2}
 	if from, ok := stage.from[step.Line]; ok {
 		a.From = from
 	}
@@ -301,6 +315,8 @@ func (a Act) String() string {
 	switch {
 	case a.Command:
 		return strings.Join(a.Words, " ")
+	case a.Unpack:
+		return fmt.Sprintf("add %s to %s", strings.Join(a.Words, " "), a.To)
 	case len(a.Words) > 0:
 		return fmt.Sprintf("copy %s to %s", strings.Join(a.Words, " "), a.To)
 	}

@@ -3,6 +3,7 @@ package recipe
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,7 @@ type Stage struct {
 func Read(path string, text []byte, platform string, refuses func(image string) string) (*Recipe, error) {
 	file, faults := container.Whole(path, text, platform)
 	if len(faults) > 0 {
-		return nil, fault.New(fault.Invalid, "%s:%d: %s", path, faults[0].At.Line, faults[0].Why)
+		return nil, &fault.Error{Kind: fault.Invalid, Err: &Refusal{path, faults[0].At.Line, faults[0].Why}}
 	}
 	r := &reading{Recipe: Recipe{Path: path, file: file}, platform: platform, refuses: refuses, names: map[string]int{}}
 	for _, s := range file.Steps {
@@ -48,11 +49,21 @@ func Read(path string, text []byte, platform string, refuses func(image string) 
 			why = r.step(s)
 		}
 		if why != "" {
-			return nil, fault.New(fault.Invalid, "%s:%d: %s", path, s.Line, why)
+			return nil, &fault.Error{Kind: fault.Invalid, Err: &Refusal{path, s.Line, why}}
 		}
 	}
 	return &r.Recipe, nil
 }
+
+// Refusal is why a container file is not taken.
+type Refusal struct {
+	Path string
+	Line int
+	Why  string
+}
+
+// Error is the refusal with its place.
+func (r *Refusal) Error() string { return fmt.Sprintf("%s:%d: %s", r.Path, r.Line, r.Why) }
 
 type reading struct {
 	Recipe
@@ -103,17 +114,20 @@ func (r *reading) from(s container.Step) string {
 func (r *reading) step(s container.Step) string {
 	stage := &r.Stages[len(r.Stages)-1]
 	instead := map[string]string{
-		"ADD": "write COPY; what is somewhere else belongs into the tree", "ONBUILD": "write it into the file that stands on this one",
-		"HEALTHCHECK": "an image of this kind says nothing of health", "MAINTAINER": "write LABEL",
+		"ONBUILD": "write it into the file that stands on this one", "MAINTAINER": "write LABEL",
 	}
 	switch why := instead[s.Name]; {
 	case why != "":
 		return s.Name + " is not taken: " + why
 	case s.Documents:
 		return s.Name + " with a here-document is not taken: write it into a file of the tree"
-	case s.Name == "COPY":
+	case s.Name == "COPY" || s.Name == "ADD":
 		if why := r.copies(stage, s); why != "" {
 			return why
+		}
+	case s.Name == "HEALTHCHECK":
+		if _, err := readHealth(s); err != nil {
+			return "HEALTHCHECK: " + err.Error()
 		}
 	case len(s.Flags) > 0:
 		return fmt.Sprintf("%s %s is not taken", s.Name, s.Flags[0])
@@ -124,29 +138,60 @@ func (r *reading) step(s container.Step) string {
 	return ""
 }
 
-// copies looks where COPY takes from: the folder, or an earlier stage.
+// copies looks where COPY or ADD takes from: the folder, or for COPY an earlier stage.
 func (r *reading) copies(stage *Stage, s container.Step) string {
-	if _, list := words(s.Rest); !list && len(strings.Fields(s.Rest)) < 2 {
-		return "COPY is followed by what is copied, and where to"
+	all := fields(s.Rest)
+	if len(all) < 2 {
+		return s.Name + " is followed by what is copied, and where to"
+	}
+	for _, from := range all[:len(all)-1] {
+		if why := fetches(from); s.Name == "ADD" && why != "" {
+			return why
+		}
 	}
 	for _, flag := range s.Flags {
 		key, value, _ := strings.Cut(flag, "=")
-		if key == "--link" && value == "" {
-			continue // how it is made, and not what
+		switch {
+		case key == "--link" && value == "": // how it is made, and not what
+		case key == "--from" && s.Name == "COPY":
+			at, ok := r.stage(value)
+			if !ok {
+				return fmt.Sprintf("COPY %s is not taken: %q is no earlier stage of this file; write FROM %s AS a stage before", flag, value, value)
+			}
+			stage.from[s.Line] = at
+		default:
+			return fmt.Sprintf("%s %s is not taken: everything belongs to root, and only the executable bit is kept", s.Name, flag)
 		}
-		if key != "--from" {
-			return fmt.Sprintf("COPY %s is not taken: everything belongs to root, and only the executable bit is kept", flag)
-		}
-		at, ok := r.names[strings.ToLower(value)]
-		if n, err := strconv.Atoi(value); !ok && err == nil {
-			at, ok = n, n >= 0
-		}
-		if !ok || at >= len(r.Stages)-1 {
-			return fmt.Sprintf("COPY %s is not taken: %q is no earlier stage of this file; write FROM %s AS a stage before", flag, value, value)
-		}
-		stage.from[s.Line] = at
 	}
 	return ""
+}
+
+// stage is an earlier stage, by its name or number.
+func (r *reading) stage(named string) (at int, ok bool) {
+	at, ok = r.names[strings.ToLower(named)]
+	if n, err := strconv.Atoi(named); !ok && err == nil {
+		at, ok = n, n >= 0
+	}
+	return at, ok && at < len(r.Stages)-1
+}
+
+// away is how what lies somewhere else is named: an address, or a repository by ssh.
+var away = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://|[A-Za-z0-9_.-]+@[A-Za-z0-9_.-]+:)`)
+
+// fetches is why ADD does not take something that lies somewhere else, or nothing.
+func fetches(from string) string {
+	if !away.MatchString(from) {
+		return ""
+	}
+	return fmt.Sprintf("ADD %s is not taken: what lies somewhere else is no part of what the build is made of; put it into the tree, or fetch it in build.run, and name the file", from)
+}
+
+// fields is the words of a text, as a list or with blanks between them.
+func fields(text string) []string {
+	if all, list := words(text); list {
+		return all
+	}
+	return strings.Fields(text)
 }
 
 // words is a list of words as JSON, where it is one.
