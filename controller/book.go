@@ -127,7 +127,7 @@ func (c *Controller) bringUpToDate(tx *db.Tx) error {
 	for node := range b.is.afar {
 		c.declares.Nudge(node)
 	}
-	clear(b.is.afar)
+	b.is.afar = map[string]bool{}
 	b.revision = since.Revision
 	return nil
 }

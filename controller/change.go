@@ -335,7 +335,7 @@ func (v *view) settleCode() {
 	for name := range v.touched { // those without code are in no graph
 		v.at(name).inputs.Store(nil)
 	}
-	clear(v.touched)
+	v.touched = map[string]bool{} // to go through one that was cleared costs what it once held: at a start, everything
 }
 
 // settle works out again which modules belong on the nodes of which something has moved.
@@ -358,7 +358,7 @@ func (v *view) settle() {
 			v.asks[name][id] = true
 		}
 	}
-	clear(v.dirty)
+	v.dirty = map[string]bool{}
 }
 
 // unask takes back what settle put in.

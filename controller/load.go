@@ -98,7 +98,7 @@ func (v *view) loadDelivery(tx *db.Tx) error {
 // hearCodes puts what the code of each module says into the graph: on one core it
 // is read from the record and understood, on another names get their numbers.
 func (v *view) hearCodes(tx *db.Tx, also func(deliverystore.Coded)) error {
-	const ahead = 4
+	const ahead = 2
 	heard, rooms := make(chan *graph.Heard, ahead), make(chan *graph.Heard, ahead+2)
 	for range cap(rooms) {
 		rooms <- new(graph.Heard)

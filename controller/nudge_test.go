@@ -127,10 +127,18 @@ func TestTheBookGoesOnWhereCodeMoves(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(func(tx *db.Tx) error {
-		return deliverystore.AddModule(tx, mesh.Module{Name: "core", Repository: "https://forge.example/core.git", Ref: "refs/heads/main"}, "me", time.UnixMilli(1))
-	})
+	add := func(module string) {
+		t.Helper()
+		write(func(tx *db.Tx) error {
+			return deliverystore.AddModule(tx, mesh.Module{Name: module, Repository: "https://forge.example/" + module + ".git", Ref: "refs/heads/main"}, "me", time.UnixMilli(1))
+		})
+	}
+	add("core")
 	was := read()
+	add("other")
+	if is := read(); is != was || is.modules["other"] == nil {
+		t.Errorf("with one more module: the book is another (%v), or does not have it", is != was)
+	}
 	for _, name := range []string{"a", "b"} {
 		f := imports.Found{Owns: []imports.Own{{Name: "example.com/" + name}}}
 		s.Code = imports.Reading{Key: name, Says: imports.Say(map[string]imports.Found{"go": f})}

@@ -63,7 +63,6 @@ type Builds struct {
 	names     names
 	coded     []coded
 	edges     []edges // by id
-	seed      maphash.Seed
 	ids       index   // by the modules' names, those that were removed too
 	order     []int32 // the ids, by the modules' names
 	rank      []int32 // by id: its place in that order
@@ -117,7 +116,7 @@ type user struct {
 // NewBuilds is a graph of no modules, for these languages.
 func NewBuilds(languages []imports.Language) *Builds {
 	languages = slices.SortedFunc(slices.Values(languages), func(a, b imports.Language) int { return strings.Compare(a.Name(), b.Name()) })
-	b := &Builds{languages: languages, names: newNames(languages), seed: maphash.MakeSeed(), ids: indexFor(0)}
+	b := &Builds{languages: languages, names: newNames(languages, maphash.MakeSeed()), ids: indexFor(0)}
 	for _, l := range languages {
 		_, is := l.(imports.Whole)
 		b.whole, b.used = append(b.whole, is), append(b.used, 0)
@@ -169,7 +168,7 @@ func (b *Builds) idOf(module string) int32 {
 	return id
 }
 
-func (b *Builds) hash(module string) uint32 { return uint32(maphash.String(b.seed, module)) }
+func (b *Builds) hash(module string) uint32 { return uint32(maphash.String(b.names.seed, module)) }
 
 // Remove takes a module out of the graph.
 func (b *Builds) Remove(module string) {
@@ -230,7 +229,7 @@ func (b *Builds) Settle() (anew bool) {
 
 // forget drops every name, so that those are kept that somebody owns or asks for.
 func (b *Builds) forget() {
-	b.names, b.left, b.unread = newNames(b.languages), 0, b.unread[:0]
+	b.names, b.left, b.unread = newNames(b.languages, b.names.seed), 0, b.unread[:0]
 	for id := range b.coded {
 		b.coded[id].owns, b.coded[id].asks = nil, nil
 		b.move(int32(id))

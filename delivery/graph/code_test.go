@@ -291,6 +291,23 @@ func TestManyAtOnce(t *testing.T) {
 	})
 }
 
+// Whatever their names have in common, those that do not need one another are
+// built in the order of their names.
+func TestRebuiltInTheOrderOfNames(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`m(-longer-than-that)?[ab]{0,10}`), 1, 40, rapid.ID[string]).Draw(t, "names")
+		b := graph.NewBuilds(both())
+		for _, name := range names {
+			b.Set(graph.Code{Module: name, Repository: "r", Folder: name})
+		}
+		some := names[:rapid.IntRange(1, len(names)).Draw(t, "some")]
+		if got := b.Rebuilt(some); !slices.Equal(got, slices.Sorted(slices.Values(some))) {
+			t.Fatalf("%q", got)
+		}
+	})
+}
+
 func set(names []string) map[string]bool {
 	out := map[string]bool{}
 	for _, n := range names {

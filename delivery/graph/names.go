@@ -32,8 +32,8 @@ const (
 	several  int32 = -3
 )
 
-func newNames(languages []imports.Language) names {
-	t := names{kinds: map[string]int{}, seed: maphash.MakeSeed(), index: indexFor(0), more: map[int32][]int32{}}
+func newNames(languages []imports.Language, seed maphash.Seed) names {
+	t := names{kinds: map[string]int{}, seed: seed, index: indexFor(0), more: map[int32][]int32{}}
 	for _, l := range languages {
 		t.kinds[l.Name()] = len(t.ways)
 		t.ways = append(t.ways, l.Owners)

@@ -33,7 +33,7 @@ func partOf(module string) int64 {
 }
 
 // some is how many modules Codes gives at a time, at the least.
-const some = 256
+const some = 64
 
 // Codes goes through what the code of every module says, some modules at a time:
 // nothing, of those that nobody has looked at. Nothing else is read of them, so

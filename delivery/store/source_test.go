@@ -29,8 +29,7 @@ func reading(key string) imports.Reading {
 func TestWhatCodeSays(t *testing.T) {
 	t.Parallel()
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		names := []string{"web", "dns", "db"}
-		addModule(t, d, names...)
+		addModule(t, d, "web", "dns", "db")
 		dbtest.Write(t, d, func(tx *db.Tx) error { // the three share a row
 			_, err := tx.Exec(`DELETE FROM code`)
 			if err != nil {
@@ -39,22 +38,26 @@ func TestWhatCodeSays(t *testing.T) {
 			_, err = tx.Exec(`UPDATE module SET part = 7`)
 			return err
 		})
-		want := map[string]imports.Reading{}
+		want := map[string]imports.Reading{"web": {}, "dns": {}, "db": {}}
+		all := func() {
+			t.Helper()
+			for name, code := range want {
+				dbtest.Read(t, d, func(tx *db.Tx) error {
+					s, err := deliverystore.Source(tx, name)
+					if d := cmp.Diff(code, s.Code); d != "" {
+						t.Errorf("%s: %s", name, d)
+					}
+					return err
+				})
+			}
+		}
 		at := func(module string, code imports.Reading) {
 			t.Helper()
 			dbtest.Write(t, d, func(tx *db.Tx) error {
 				return deliverystore.SaveSource(tx, source.Source{Module: module, State: source.Read, Code: code})
 			})
 			want[module] = code
-			for _, name := range names {
-				dbtest.Read(t, d, func(tx *db.Tx) error {
-					s, err := deliverystore.Source(tx, name)
-					if d := cmp.Diff(want[name], s.Code); d != "" {
-						t.Error(d)
-					}
-					return err
-				})
-			}
+			all()
 		}
 		at("web", reading("one"))
 		at("dns", reading("one"))
@@ -75,8 +78,10 @@ func TestWhatCodeSays(t *testing.T) {
 			})
 		}
 		rows(1)
-		for _, name := range names {
+		for _, name := range []string{"dns", "db", "web"} {
 			dbtest.Write(t, d, func(tx *db.Tx) error { return deliverystore.RemoveModule(tx, name, t0()) })
+			delete(want, name)
+			all()
 		}
 		rows(0)
 	})
