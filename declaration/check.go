@@ -107,15 +107,23 @@ func (c *checker) resource(at string, r Resource) {
 		c.Fault(at, "want one resource for each", "another resource is about %q", document.Short(subject))
 	}
 	c.fields(at, r)
-	for i, earlier := range r.After {
-		path := document.At(at+".after", i)
-		if !c.ids[earlier] {
-			c.Fault(path, "want a resource earlier in the list", "%q is not the id of an earlier resource", document.Short(earlier))
-		} else if slices.Contains(r.After[:i], earlier) {
-			c.Fault(path, "take one of them out", "%q is there twice", document.Short(earlier))
-		}
+	c.earlier(at+".after", r.After)
+	if r.Traits != nil {
+		c.earlier(at+".restart_on", r.RestartOn)
 	}
 	c.ids[r.ID], c.subjects[r.Subject()] = true, true
+}
+
+// earlier checks a list of resources that come before this one.
+func (c *checker) earlier(at string, ids []string) {
+	for i, id := range ids {
+		path := document.At(at, i)
+		if !c.ids[id] {
+			c.Fault(path, "want a resource earlier in the list", "%q is not the id of an earlier resource", document.Short(id))
+		} else if slices.Contains(ids[:i], id) {
+			c.Fault(path, "take one of them out", "%q is there twice", document.Short(id))
+		}
+	}
 }
 
 // fields checks what the type needs, and what a value says.
@@ -164,7 +172,7 @@ func (c *checker) found(at string, r Resource, w Where) {
 		if _, ok := w.Archives[r.Digest]; !ok {
 			c.Fault(at+".digest", "add it to where.archives", "where does not say how to get %s", r.Digest)
 		}
-	case Directory, Link, Group, User:
+	case Directory, Link, Group, User, Service:
 	}
 }
 

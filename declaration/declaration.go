@@ -46,6 +46,7 @@ const (
 	Archive   Type = "archive"
 	Group     Type = "group"
 	User      Type = "user"
+	Service   Type = "service"
 )
 
 // Resource is one thing on the machine. Which fields belong to which type is

@@ -1,6 +1,9 @@
 package declaration
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Reserved is the directories that no declaration reaches: the host's own, and
 // the kernel's.
@@ -11,6 +14,15 @@ func Reserved() []string {
 // own is the files by which the service manager starts the host.
 func own() []string {
 	return []string{"mesh-host.service", "mesh-host.service.d", "nox-mesh-host.service", "nox-mesh-host.service.d"}
+}
+
+// ReservedUnit is what stands against the name of a unit, after "is", or "".
+func ReservedUnit(name string) string {
+	stem, _, _ := cutLast(name, '.')
+	if slices.Contains(own(), stem+".service") {
+		return "the host's own service"
+	}
+	return ""
 }
 
 // ReservedPath is what stands against this clean path, after "is", or "". What a

@@ -1,6 +1,8 @@
 package declaration
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"noxmesh/document"
@@ -18,6 +20,33 @@ type Traits struct {
 	Groups []string `json:"groups,omitempty"` // user: that it is in as well
 	Home   string   `json:"home,omitempty"`   // user: of the entry alone, no folder is made
 	Shell  string   `json:"shell,omitempty"`  // user
+
+	Unit      string   `json:"unit,omitempty"`       // service
+	State     string   `json:"state,omitempty"`      // service: Running or Stopped
+	Enabled   *bool    `json:"enabled,omitempty"`    // service: whether it is started at boot; as its state where it is not said
+	RestartOn []string `json:"restart_on,omitempty"` // service: ids of what it is made from, earlier in the list; it waits for them
+}
+
+// The states of a service.
+const (
+	Running = "running"
+	Stopped = "stopped"
+)
+
+// RestartsOn is the ids of what a service is made from.
+func (r *Resource) RestartsOn() []string {
+	if r.Traits == nil {
+		return nil
+	}
+	return r.RestartOn
+}
+
+// AtBoot is whether a service is to be started at boot.
+func (t *Traits) AtBoot() bool {
+	if t.Enabled != nil {
+		return *t.Enabled
+	}
+	return t.State == Running
 }
 
 // Drift is what becomes of a change that the mesh did not make.
@@ -43,7 +72,7 @@ func (t Type) IsFile() bool {
 	switch t {
 	case File, Directory, Link, Archive:
 		return true
-	case Group, User:
+	case Group, User, Service:
 		return false
 	}
 	return false
@@ -55,7 +84,7 @@ func (r *Resource) Subject() string {
 	if r.Type.IsFile() || r.Traits == nil {
 		return r.Path
 	}
-	return string(r.Type) + " " + r.Name
+	return string(r.Type) + " " + r.Called()
 }
 
 // Called is where it is, or what it is called on the machine.
@@ -63,7 +92,7 @@ func (r *Resource) Called() string {
 	if r.Type.IsFile() || r.Traits == nil {
 		return r.Path
 	}
-	return r.Name
+	return cmp.Or(r.Name, r.Unit)
 }
 
 // Keys is which of the keys that depend on the type are there, for people in this order.
@@ -78,6 +107,7 @@ func (t *Traits) Keys() []string {
 	}{
 		{"drift", t.Drift != ""}, {"name", t.Name != ""}, {"gid", t.GID != 0}, {"uid", t.UID != 0}, {"group", t.Group != ""},
 		{"groups", len(t.Groups) > 0}, {"home", t.Home != ""}, {"shell", t.Shell != ""},
+		{"unit", t.Unit != ""}, {"state", t.State != ""}, {"enabled", t.Enabled != nil}, {"restart_on", len(t.RestartOn) > 0},
 	} {
 		if has.there {
 			keys = append(keys, has.key)
@@ -95,7 +125,7 @@ func (t *Traits) Fill(f func(key, text string) (string, error)) (*Traits, error)
 	for _, text := range []struct {
 		key string
 		of  *string
-	}{{"name", &out.Name}, {"group", &out.Group}, {"home", &out.Home}, {"shell", &out.Shell}} {
+	}{{"name", &out.Name}, {"group", &out.Group}, {"home", &out.Home}, {"shell", &out.Shell}, {"unit", &out.Unit}} {
 		if *text.of == "" {
 			continue
 		}
@@ -133,6 +163,13 @@ func (t *Traits) Flaws(of Type) []Flaw {
 	f.number("uid", t.UID)
 	f.field("home", t.Home)
 	f.field("shell", t.Shell)
+	f.unit(t.Unit)
+	if t.State != "" && t.State != Running && t.State != Stopped {
+		f.add("state", "want running or stopped", "is not the state of a service", t.State)
+	}
+	if t.State == Stopped && len(t.RestartOn) > 0 {
+		f = append(f, Flaw{"restart_on", "take it out", "what is stopped is not restarted"})
+	}
 	return f
 }
 
@@ -151,6 +188,31 @@ func (f *flaws) account(key, name string) {
 	if !first || len(name) > 32 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		f.add(key, "want lower-case letters, digits, _ and -, not a digit first, at most 32", "is not the name of a user or a group", name)
 	}
+}
+
+// unit checks the name of a unit of systemd, with what kind of unit it is. The
+// host's own is none that anybody declares.
+func (f *flaws) unit(name string) {
+	if name == "" {
+		return
+	}
+	if why := ReservedUnit(name); why != "" {
+		f.add("unit", "no module says anything about it", "is "+why, name)
+	}
+	stem, kind, _ := cutLast(name, '.')
+	ok := stem != "" && len(name) <= 255 && slices.Contains([]string{"service", "socket", "timer", "path"}, kind) && !strings.HasSuffix(stem, "@") && stem[0] != '-' && stem[0] != '.' &&
+		strings.Trim(stem, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@") == ""
+	if !ok {
+		f.add("unit", "want one with its ending, as board.service; a template with its instance, as board@one.service", "is not the name of a service, socket, timer or path of systemd", name)
+	}
+}
+
+func cutLast(s string, sep byte) (before, after string, found bool) {
+	i := strings.LastIndexByte(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
 }
 
 // number checks a uid or a gid. The last two numbers mean something else.

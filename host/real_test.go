@@ -74,6 +74,7 @@ func (r *real) sh(t testing.TB, format string, args ...any) string {
 func (r *real) apply(t testing.TB, resources []declaration.Resource, env ...string) (_ report.Report, killed bool) {
 	t.Helper()
 	r.generation++
+	resources = slices.Clone(resources)
 	b := bundled(t, r.generation, func(p *packer) []declaration.Resource {
 		for i, res := range resources {
 			if text, ok := strings.CutPrefix(string(res.Digest), "text:"); ok {

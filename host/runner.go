@@ -280,6 +280,9 @@ func (r *runner) apply(ctx context.Context) error {
 		wait, next := r.jitter(r.cfg.Drift), report.CauseDrift
 		if tuple == none || r.attempt(ctx, aim{d, tuple}, cause) {
 			backoff = r.cfg.Backoff
+			if soon := r.engine.Soon(); soon > 0 {
+				wait = min(wait, soon)
+			}
 		} else {
 			wait, next = min(wait, r.jitter(backoff)), cause
 			backoff = min(2*backoff, r.cfg.BackoffMost)

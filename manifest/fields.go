@@ -56,7 +56,7 @@ func resourceTypes() []string {
 
 // laterType is what a later version can put on a machine or make.
 func laterType(t string) (says string, later bool) {
-	if slices.Contains([]string{"package", "service", "check", "container"}, t) {
+	if slices.Contains([]string{"package", "check", "container"}, t) {
 		return "this version has no resources of type \"" + t + "\" yet", true
 	}
 	return "", false
@@ -71,7 +71,7 @@ func laterKeys() map[string]string {
 		"lab": "this version has no lab yet",
 	}
 	for _, of := range []struct{ resource, keys string }{
-		{"service", "unit state restart_on"}, {"check", "http tcp status"}, {"package", "package version"},
+		{"check", "http tcp status"}, {"package", "package version"},
 	} {
 		for key := range strings.FieldsSeq(of.keys) {
 			table["resources[]."+key] = "this version has no resources of type \"" + of.resource + "\" yet"
@@ -122,6 +122,9 @@ func examples() map[string]string {
 		"resources[].uid":        `712`,
 		"resources[].gid":        `712`,
 		"resources[].groups":     `["ssl-cert"]`,
+		"resources[].unit":       `"board.service"`,
+		"resources[].state":      `"running"`,
+		"resources[].restart_on": `["conf"]`,
 		"build.in":               `"golang:1.26"`,
 		"build.run":              `[["make", "site"]]`,
 		"build.run[]":            `["make", "site"]`,

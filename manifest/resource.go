@@ -48,6 +48,9 @@ func (c *checker) things(things []thing) {
 		}
 		c.thing(at, t)
 		c.after(at+".after", t.after, things[:i])
+		if t.traits != nil {
+			c.after(at+".restart_on", t.traits.RestartOn, things[:i])
+		}
 	}
 	c.below(things, paths)
 	c.subjects(things)
@@ -159,7 +162,7 @@ func (c *checker) belong(at string, t thing) {
 }
 
 func fieldNames() []string {
-	return []string{"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell"}
+	return []string{"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "unit", "state", "enabled", "restart_on"}
 }
 
 func (c *checker) content(path, content string) {

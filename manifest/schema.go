@@ -35,6 +35,7 @@ const (
 	patternPath    = `^/.*[^/]$`
 	patternUnclean = `//|/\.\.?(/|$)`
 	patternAccount = `^([a-z_][a-z0-9_-]{0,31}|.*\$\{.*)?$`
+	patternUnit    = `^([A-Za-z0-9:_\\@][A-Za-z0-9:_.\\@-]*\.(service|socket|timer|path)|.*\$\{.*)?$`
 	patternField   = `^(/[^: ]*[^/: ]|.*\$\{.*)?$`
 )
 
@@ -103,6 +104,8 @@ func commonKeywords() map[string]keywords {
 		"resources[].name":  {"pattern": patternAccount}, "resources[].group": {"pattern": patternAccount},
 		"resources[].groups": nameList(), "resources[].groups[]": {"pattern": patternAccount},
 		"resources[].gid": {"minimum": 0, "maximum": 1<<32 - 3}, "resources[].uid": {"minimum": 0, "maximum": 1<<32 - 3},
+		"resources[].unit": {"pattern": patternUnit}, "resources[].state": {"enum": []string{declaration.Running, declaration.Stopped, ""}},
+		"resources[].restart_on": nameList(), "resources[].restart_on[]": name(),
 		"resources[].home": {"pattern": patternField}, "resources[].shell": {"pattern": patternField},
 		"resources[].mode": {"pattern": octalMode.String() + "|^$"},
 	}
@@ -257,7 +260,9 @@ func nothing(name string) any {
 		return false
 	case "gid", "uid":
 		return keywords{"const": 0}
-	case "groups":
+	case "enabled":
+		return false
+	case "groups", "restart_on":
 		return keywords{"maxItems": 0}
 	}
 	return none()

@@ -326,9 +326,9 @@ func TestCompileSettings(t *testing.T) {
 			name: "settings are of the assignment alone", facts: set(facts("b", "", declared("b", requires("a")), declared("a", setting("port", integer(80)), "file f /p ${settings.port}")), "b", nil), body: "a b",
 		},
 		compileCase{
-			name: "no host knows it", wanted: "a", leftOut: `a: resource "r": no host knows the type "service"`,
+			name: "no host knows it", wanted: "a", leftOut: `a: resource "r": no host knows the type "portal"`,
 			facts: facts("a", "", declared("a", func(b *manifest.Built) {
-				b.Resources = []manifest.BuiltResource{{ID: "r", Type: "service", Path: "/x"}}
+				b.Resources = []manifest.BuiltResource{{ID: "r", Type: "portal", Path: "/x"}}
 			})),
 		},
 	)

@@ -102,12 +102,45 @@ func after(resources []declaration.Resource) {
 	for i := range resources {
 		r := &resources[i]
 		for _, subject := range needs(r, earlier) {
-			if id, there := earlier[subject]; there && !slices.Contains(r.After, id) {
-				r.After = append(r.After, id)
+			if id, there := earlier[subject]; there {
+				come(r, id)
 			}
+		}
+		if r.Type == declaration.Service {
+			standsOn(r, resources[:i])
 		}
 		earlier[r.Subject()] = r.ID
 	}
+}
+
+// come says that the resource comes after the one with this id.
+func come(r *declaration.Resource, id string) {
+	if !slices.Contains(r.After, id) && !slices.Contains(r.RestartsOn(), id) {
+		r.After = append(r.After, id)
+	}
+}
+
+// standsOn says that a service comes after the files that its unit is made of, and
+// after whatever is no file and of its own module: it may run as that user.
+func standsOn(r *declaration.Resource, earlier []declaration.Resource) {
+	module, _, _ := strings.Cut(r.ID, "/")
+	template, instance, _ := strings.Cut(r.Unit, "@")
+	names := []string{r.Unit}
+	if i := strings.LastIndexByte(instance, '.'); i >= 0 {
+		names = append(names, template+"@"+instance[i:])
+	}
+	for i := range earlier {
+		e := &earlier[i]
+		if e.Type.IsFile() && isUnitFile(e.Path, names) || !e.Type.IsFile() && e.Type != declaration.Service && strings.HasPrefix(e.ID, module+"/") {
+			come(r, e.ID)
+		}
+	}
+}
+
+// isUnitFile reports whether systemd reads a file for a unit with one of these names.
+func isUnitFile(path string, names []string) bool {
+	_, below, ok := strings.Cut(path, "/systemd/system/")
+	return ok && slices.ContainsFunc(names, func(name string) bool { return below == name || strings.HasPrefix(below, name+".d/") })
 }
 
 // needs is what a resource stands on, as far as it says so by what it is.

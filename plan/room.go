@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 
 	"noxmesh/declaration"
 )
@@ -39,8 +40,15 @@ func (r *room) take(w *worked) {
 func weight(w *worked) int {
 	const digest, resource, entry = 80, 180, 260
 	n := 2*len(w.module) + digest + 40
+	others := 0 // that a service comes after
 	for i := range w.resources {
 		r := &w.resources[i]
+		if !r.Type.IsFile() || strings.Contains(r.Path, "/systemd/system/") {
+			others++
+		}
+		if r.Type == declaration.Service {
+			n += others * idLimit
+		}
 		n += resource + digest + escaped(r.Path) + escaped(r.Target) + len(r.ID) + idLimit + len(r.After)*idLimit
 		if r.Traits != nil {
 			n += traitsWeight(r)
@@ -63,7 +71,8 @@ func weight(w *worked) int {
 func traitsWeight(r *declaration.Resource) int {
 	const keys = 200
 	n := keys
-	for _, text := range append([]string{r.Name, r.Group, r.Home, r.Shell}, r.Groups...) {
+	n += len(r.RestartOn) * idLimit
+	for _, text := range append([]string{r.Name, r.Group, r.Home, r.Shell, r.Unit}, r.Groups...) {
 		n += escaped(text) + idLimit
 	}
 	return n

@@ -67,3 +67,32 @@ func TestTwoModulesDoNotHaveOneUser(t *testing.T) {
 		{name: "a user and a group", facts: facts("a", "", declared("a", holding(user("u", "x"), account("g", "group", declaration.Traits{Name: "x"})))), body: "a"},
 	})
 }
+
+func TestAServiceComesAfterWhatItStandsOn(t *testing.T) {
+	t.Parallel()
+	file := func(id, path string) manifest.BuiltResource {
+		return manifest.BuiltResource{ID: id, Type: "directory", Path: path}
+	}
+	unit := "app@${node.name}.service"
+	p := plan.Compile(facts("a b", "",
+		declared("b", holding(account("other", "user", declaration.Traits{Name: "other"}))),
+		declared("a", holding(
+			file("conf", "/etc/app"), file("far", "/srv/far"), account("user", "user", declaration.Traits{Name: "app"}),
+			file("template", "/etc/systemd/system/app@.service"), file("more", "/etc/systemd/system/app@laptop.service.d/x"), file("else", "/etc/systemd/system/app@other.service"),
+			account("run", "service", declaration.Traits{Unit: unit, State: "running", RestartOn: []string{"conf", "template"}}),
+			account("tick", "service", declaration.Traits{Unit: "app.timer", State: "stopped"}, "run"),
+		))))
+	got := map[string][]string{}
+	for _, r := range p.Body.Resources {
+		if r.Type == declaration.Service {
+			got[r.Called()] = append(append([]string{}, r.RestartOn...), append([]string{"|"}, r.After...)...)
+		}
+	}
+	want := map[string][]string{
+		"app@laptop.service": {"a/conf", "a/template", "|", "a/user", "a/more"},
+		"app.timer":          {"|", "a/run", "a/user"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v %v %s", p.LeftOut, p.Held, diff)
+	}
+}

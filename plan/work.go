@@ -121,7 +121,7 @@ func (w *worked) resource(r manifest.BuiltResource, values map[string]string) st
 		why = link(r, &out, values)
 	case declaration.Archive:
 		why = w.archive(r, &out)
-	case declaration.Directory, declaration.Group, declaration.User:
+	case declaration.Directory, declaration.Group, declaration.User, declaration.Service:
 	default:
 		why = fmt.Sprintf("no host knows the type %q", r.Type)
 	}
@@ -141,6 +141,12 @@ func traits(r manifest.BuiltResource, out *declaration.Resource, values map[stri
 	}
 	if len(out.Keys()) == 0 {
 		out.Traits = nil
+		return ""
+	}
+	module, _, _ := strings.Cut(out.ID, "/")
+	out.RestartOn = nil
+	for _, id := range r.RestartOn {
+		out.RestartOn = append(out.RestartOn, module+"/"+id)
 	}
 	return ""
 }

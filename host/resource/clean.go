@@ -21,6 +21,7 @@ type cleaning struct {
 	needed  map[string]bool  // directories that something wanted, or not yet removed, lies in
 	shut    map[string]*item // by the path of a declared file or link; nil until one is asked for
 	gone    []string         // paths to read back as absent
+	ofUnits []string         // ids of those whose file was one of a unit of systemd
 	reports map[string]*report.Resource
 	devices map[uint64]string
 }
@@ -48,6 +49,7 @@ func (p *pass) clean(ctx context.Context) {
 			c.leave(e)
 		}
 		c.seal()
+		c.forgetUnits(ctx)
 	}
 	p.part(ctx, false)
 	c.settleParted()
@@ -195,6 +197,9 @@ func (c *cleaning) removeMade(e keep.Entry) {
 	default:
 		c.say(e.ID, "")
 		c.gone = append(c.gone, p)
+		if e.ID != "" && strings.Contains(p, "/systemd/system/") {
+			c.ofUnits = append(c.ofUnits, e.ID)
+		}
 	}
 }
 
@@ -310,38 +315,6 @@ func (c *cleaning) sealOne(p string) error {
 func (c *cleaning) drop(p string) {
 	delete(c.record.Entries, p)
 	c.dirty = true
-}
-
-// settleParted drops from the record what is gone, and is no file, once that is on the disk.
-func (c *cleaning) settleParted() {
-	if len(c.parted) == 0 {
-		return
-	}
-	err := c.sealMachine()
-	for _, h := range c.parted {
-		if h.err == nil && err != nil {
-			h.err = err
-		}
-		if h.err != nil {
-			c.cannotHolding(h)
-			continue
-		}
-		c.say(h.hold.ID, h.stays)
-		delete(c.record.Holds, h.hold.Subject)
-		c.dirty = true
-	}
-}
-
-// cannotHolding reports what is still there though it should not be.
-func (c *cleaning) cannotHolding(h *holding) {
-	why := fault.New(fault.Conflict, "%s", advised(doingTo(h, "remove")))
-	if it := c.byID[h.hold.ID]; it != nil {
-		it.state, it.err = report.StateFailed, why
-		return
-	}
-	c.say(h.hold.ID, "")
-	r := c.reports[h.hold.ID]
-	r.State, r.Error = report.StateFailed, why.Error()
 }
 
 // forgetDone drops the resources that are no longer declared.

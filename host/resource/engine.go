@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"noxmesh/declaration"
 	"noxmesh/document"
@@ -31,6 +32,7 @@ type Engine struct {
 	digests []document.Digest      // of those
 	indexes map[document.Digest]index
 	kinds   []rankedKind
+	soon    time.Duration // when to look again, where that is before the next look for drift; 0 for not
 }
 
 // New is the engine on this tree, with what the record says of it.
@@ -69,7 +71,9 @@ type pass struct {
 	moved    bool            // a program or a service has been asked to change something, which may not be on the disk
 	subjects map[string]bool // of the items that are no files
 	byID     map[string]*item
-	parted   []*holding // what is no longer declared, and is no file
+	parted   []*holding    // what is no longer declared, and is no file
+	units    *system.Units // nil until something asks for it
+	unitsErr error         // why there is none
 }
 
 // Apply makes the machine what the body says, reads it back, and records it. An
@@ -78,6 +82,12 @@ func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source
 	p := &pass{Engine: e, source: source, body: body, items: newItems(body), real: make(map[string]string, len(body.Resources)), coming: map[string]string{}}
 	e.sys.Forget()
 	defer e.sys.Forget()
+	e.soon = 0
+	defer func() {
+		if p.units != nil {
+			p.units.Close()
+		}
+	}()
 	p.byID, p.subjects = make(map[string]*item, len(p.items)), map[string]bool{}
 	for _, it := range p.items {
 		p.byID[it.res.ID] = it
@@ -187,6 +197,10 @@ func shared[T ~string](own, theirs T) T {
 	}
 	return T(strings.Clone(string(own)))
 }
+
+// Soon is when to look again after the last pass, where something is so new that
+// it is not known whether it stays; 0 where nothing is.
+func (e *Engine) Soon() time.Duration { return e.soon }
 
 // Size is how many resources and things the engine holds on to.
 func (e *Engine) Size() int { return len(e.known) + len(e.record.Entries) + len(e.record.Holds) }

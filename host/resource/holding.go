@@ -3,7 +3,6 @@ package resource
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"noxmesh/declaration"
 	"noxmesh/host/keep"
@@ -74,7 +73,7 @@ func (p *pass) holdKind(ctx context.Context, k rankedKind, all []*holding) {
 	k.change(ctx, p, differing)
 	differing = sound(differing, "change")
 	for _, h := range differing {
-		h.found = stand{}
+		h.found = stand{memory: h.found.memory}
 	}
 	k.look(ctx, p, differing)
 	for _, h := range sound(differing, "read back") {
@@ -173,7 +172,7 @@ func (p *pass) meanAll(all []*holding) []*holding {
 func (p *pass) readBackHolding(h *holding) {
 	it := h.it
 	if !h.found.same {
-		it.fail(fault.New(fault.Conflict, "read back %q: it is not as declared: %s", h.hold.Subject, h.found.says))
+		it.fail(fault.New(fault.Conflict, "read back %q: it is not as declared: %s", h.hold.Subject, h.found.says).With("%s", h.found.todo))
 		return
 	}
 	it.fixed = p.record.Done[it.res.ID] == it.digest
@@ -223,61 +222,4 @@ func (p *pass) sealMachine() error {
 	}
 	p.moved = false
 	return nil
-}
-
-// part lets go of what is no longer declared of the early kinds, or of the others.
-func (p *pass) part(ctx context.Context, early bool) {
-	for _, k := range slices.Backward(p.kinds) {
-		if k.early != early {
-			continue
-		}
-		if gone := p.undeclared(k); len(gone) > 0 && ctx.Err() == nil {
-			p.partKind(ctx, k, gone)
-		}
-	}
-}
-
-// undeclared is what the record has of a kind and no resource is about. What
-// belongs to a resource that is not right in its new place yet stays until it is,
-// but for what goes early.
-func (p *pass) undeclared(k rankedKind) []*holding {
-	var gone []*holding
-	for subject, hold := range p.record.Holds {
-		if p.subjects[subject] || !strings.HasPrefix(subject, string(k.of)+" ") {
-			continue
-		}
-		if it := p.byID[hold.ID]; it != nil && !k.early && !it.right() {
-			continue
-		}
-		gone = append(gone, &holding{hold: hold, known: true})
-	}
-	slices.SortFunc(gone, func(a, b *holding) int { return strings.Compare(b.hold.Subject, a.hold.Subject) })
-	return gone
-}
-
-func (p *pass) partKind(ctx context.Context, k rankedKind, gone []*holding) {
-	for _, h := range gone {
-		if h.hold.Phase == keep.Done && h.hold.Origin == keep.Made {
-			h.hold.Phase = keep.Changing
-			p.record.Holds[h.hold.Subject] = h.hold
-			p.dirty = true
-		}
-	}
-	if err := p.saved(); err != nil {
-		for _, h := range gone {
-			h.failed(fault.Wrap(fault.Conflict, err, "record what is about to be removed"))
-		}
-	} else {
-		p.wrote, p.moved = true, true
-		k.leave(ctx, p, gone)
-	}
-	p.parted = append(p.parted, gone...)
-}
-
-// saved makes the record durable where it has moved.
-func (p *pass) saved() error {
-	if !p.dirty {
-		return nil
-	}
-	return p.saveRecord()
 }

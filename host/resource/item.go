@@ -3,6 +3,7 @@ package resource
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 
 	"noxmesh/archive"
@@ -121,7 +122,11 @@ func newItems(body declaration.Body) []*item {
 		if r.Type != declaration.File && r.Path != "" {
 			paths[r.Path] = i
 		}
-		for _, id := range r.After {
+		needs := r.After
+		if r.Traits != nil {
+			needs = slices.Concat(needs, r.RestartOn)
+		}
+		for _, id := range needs {
 			if n, ok := ids[id]; ok && n < i { // said is only what comes earlier
 				items[i].needs = append(items[i].needs, n)
 			}

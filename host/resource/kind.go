@@ -47,6 +47,7 @@ func kinds() []rankedKind {
 	return []rankedKind{
 		{of: declaration.Group, kind: groups{}},
 		{of: declaration.User, kind: users{}},
+		{of: declaration.Service, kind: services{}, early: true},
 	}
 }
 
@@ -68,6 +69,9 @@ type stand struct {
 	same  bool   // as declared
 	half  bool   // what a killed host may have been at: there, not as declared, and the host's own
 	says  string // what is there, where it differs
+	todo  string // what to do about it where it stays so
+
+	memory any // what a kind knows of it beside, for its next call
 }
 
 // name is what it is called on the machine.

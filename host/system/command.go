@@ -56,7 +56,7 @@ func (r *Root) Run(ctx context.Context, c Command) (Done, error) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = letGo
 	err := cmd.Run()
-	done := Done{Out: out.String(), Said: strings.TrimSpace(said.String())}
+	done := Done{Out: out.kept.String(), Said: strings.TrimSpace(said.kept.String())}
 	if ctx.Err() != nil {
 		return done, fault.New(fault.Conflict, "%q had not ended after %s, and was ended with all that it had started%s",
 			c.Name, time.Since(began).Round(time.Second), said.tail())
@@ -92,34 +92,35 @@ func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
 }
 
-// first keeps the first bytes that are written.
+// first keeps the first bytes that are written. Its buffer is not embedded: that
+// could read by itself, and knows no end.
 type first struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	most int
 }
 
 func (f *first) Write(b []byte) (int, error) {
-	_, _ = f.Buffer.Write(b[:min(len(b), f.most-f.Len())]) // a buffer takes everything
+	_, _ = f.kept.Write(b[:min(len(b), f.most-f.kept.Len())]) // a buffer takes everything
 	return len(b), nil
 }
 
-// last keeps the last bytes that are written.
+// last keeps the last bytes that are written, and its buffer likewise.
 type last struct {
-	bytes.Buffer
+	kept bytes.Buffer
 	most int
 }
 
 func (l *last) Write(b []byte) (int, error) {
-	_, _ = l.Buffer.Write(b) // a buffer takes everything
-	if over := l.Len() - l.most; over > 0 {
-		l.Next(over)
+	_, _ = l.kept.Write(b) // a buffer takes everything
+	if over := l.kept.Len() - l.most; over > 0 {
+		l.kept.Next(over)
 	}
 	return len(b), nil
 }
 
 // tail is the last that was said, after a colon.
 func (l *last) tail() string {
-	text := strings.TrimSpace(l.String())
+	text := strings.TrimSpace(l.kept.String())
 	if text == "" {
 		return ""
 	}

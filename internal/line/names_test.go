@@ -33,6 +33,7 @@ func elsewhere() map[string]string {
 		breaks   = "in no story does a push break off by itself: TestEveryEffectOfAPushThatBreaksOffMayBeTheLast of internal/oci/registry kills it"
 		takes    = "no story of the line takes anything from outside: TestEveryEffectOfADepotMayBeTheLast of builder/depot kills it"
 		machines = "no host of the line is on a machine: TestUsersAndGroupsOnAMachine of host kills it on one that has booted"
+		services = "no host of the line is on a machine: TestServicesOnAMachine of host kills it on one that has booted"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
@@ -50,6 +51,9 @@ func elsewhere() map[string]string {
 		"resource.machine.seal": machines,
 		"resource.group.add":    machines, "resource.group.remove": machines,
 		"resource.user.add": machines, "resource.user.change": machines, "resource.user.join": machines,
+		"resource.units.reload": services, "resource.units.forget": services,
+		"resource.unit.enable": services, "resource.unit.disable": services, "resource.unit.reset": services, "resource.unit.restart": services,
+		"resource.unit.start": services, "resource.unit.stop": services, "resource.unit.release": services,
 		"resource.user.part": machines, "resource.user.loosen": machines, "resource.user.remove": machines,
 		"elsewhere.blob.push": abroad, "elsewhere.manifest.push": abroad, "elsewhere.referrers.tag": abroad,
 		"elsewhere.manifest.delete": drops, "elsewhere.blob.delete": drops,
