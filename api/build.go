@@ -99,6 +99,7 @@ type BuildShowOut struct {
 	Limit        int64        `json:"limit"`           // seconds that it may take
 	Image        string       `json:"image,omitempty"` // the name of the image that commands run in
 	Closure      []InputOut   `json:"closure"`
+	Bases        []BaseOut    `json:"bases,omitempty"` // what its container files stand on by a tag
 	Tests        string       `json:"tests,omitempty"`
 	Reproducible string       `json:"reproducible,omitempty"` // yes, no, never checked; of a build
 	Checks       []CheckedOut `json:"checks,omitempty"`       // newest first
@@ -147,6 +148,12 @@ type InputOut struct {
 	Module   string `json:"module"`
 	Artifact string `json:"artifact"`
 	Digest   string `json:"digest"`
+}
+
+// BaseOut is what the name of an image meant for a build.
+type BaseOut struct {
+	Image  string `json:"image"`
+	Digest string `json:"digest"`
 }
 
 // CancelOut is a build that was cancelled.

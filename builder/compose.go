@@ -126,7 +126,8 @@ func (o *order) base(ctx context.Context, named string) (remote.Image, error) {
 	case o.images == nil:
 		return remote.Image{}, fault.New(fault.Unavailable, "this builder has no way to images")
 	case digest == "":
-		digest = o.request.In()
+		tagged, _ := o.request.Base(of)
+		digest = cmp.Or(tagged, o.request.In())
 	}
 	var base remote.Image
 	source, made, err := o.sourceOf(of)

@@ -84,7 +84,14 @@ func (o *order) refuses(named string) string {
 			return said(err)
 		}
 	}
-	return recipe.Stands(named, o.manifest.Build.In)
+	in, _ := image.Parse(o.manifest.Build.In)
+	if why := recipe.Stands(named); why != "" || of.IsOwn() || of.Digest != "" || of == in {
+		return why
+	}
+	if _, said := o.request.Base(of); !said {
+		return "the request does not say which image that is: upgrade the controller"
+	}
+	return ""
 }
 
 // baking is a container file that is carried out.
@@ -190,7 +197,8 @@ func (o *order) rootOf(ctx context.Context, named string) (root rootfs.Root, err
 	if err != nil {
 		return root, err
 	}
-	digest := cmp.Or(made, document.Digest(of.Digest), o.request.In())
+	base, _ := o.request.Base(of)
+	digest := cmp.Or(made, document.Digest(of.Digest), base, o.request.In())
 	err = o.patiently(ctx, func() (err error) {
 		root, err = o.images.Root(ctx, rootfs.Wanted{Of: of, Digest: digest, Platform: o.request.Platform, From: source})
 		return err

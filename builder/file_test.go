@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"noxmesh/delivery/build"
 	"noxmesh/internal/oci/imagetest"
+	"noxmesh/manifest"
 )
 
 const fileManifest = `{"module": "app", "build": {%s"artifacts": {"image": {"type": "image", "file": "Containerfile"}}}}`
@@ -92,7 +94,7 @@ func TestALineThatIsNotTakenIsNamed(t *testing.T) {
 	r := newRig(t)
 	from := "FROM scratch AS a\n"
 	for text, why := range map[string]string{
-		"FROM debian:12\n":                        "Containerfile:1: FROM debian:12: it is a name that may mean another image tomorrow",
+		"FROM debian:12\n":                        "Containerfile:1: FROM debian:12: the request does not say which image that is",
 		"FROM mesh.internal/other\n":              "Containerfile:1: FROM mesh.internal/other: no module of the mesh makes an image that is called mesh.internal/other",
 		"FROM --platform=x/y scratch\n":           "Containerfile:1: FROM --platform=x/y is not taken",
 		from + "ADD https://x /\n":                "Containerfile:2: ADD https://x is not taken: what lies somewhere else",
@@ -204,5 +206,36 @@ func TestACommandOfAContainerFileIsWithinWalls(t *testing.T) {
 	}
 	if got, err := os.ReadFile(mine); err != nil || string(got) != "mine\n" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// What a tag means is what the request says that it means, whatever the registry says
+// now; the build says so too. Of a tag that the request says nothing of, a line is refused.
+func TestAnImageIsMadeOnWhatTheRequestSaysThatATagIs(t *testing.T) {
+	t.Parallel()
+	needsSandbox(t)
+	images, repo, r := imagetest.Serve(t), newRepository(t), newRig(t)
+	r.config.Limits.Images = 1 << 30
+	name := images.Reference("site/base", "1")
+	digest := images.Push("site/base", "1", insideImage(t, "then"))[0]
+	images.Push("site/base", "1", insideImage(t, "now"))
+	commit := repo.commit(map[string]string{
+		"module.json":   fmt.Sprintf(fileManifest, ""),
+		"Containerfile": "FROM " + name + "\nRUN read x </etc/which; echo $x >/says\n",
+	})
+	q := repo.request(commit, "")
+	q.Module, q.Target = "app", "app"
+	q.Bases = []manifest.Base{{Image: name, Digest: digest}}
+	a := r.build(identified(t, q))
+	if a.Outcome != build.OutcomeBuilt || !slices.Equal(a.Manifest.Built.Bases, q.Bases) {
+		t.Fatalf("%s at %s: %s: %+v", a.Outcome, a.Step, a.Why, a.Manifest)
+	}
+	root, _ := r.unpacked(a.Manifest.Built.Images[0])
+	if got, err := os.ReadFile(filepath.Join(root.Dir, "says")); err != nil || string(got) != "then\n" {
+		t.Errorf("%q, %v", got, err)
+	}
+	q.Bases, q.Attempt = nil, 2
+	if a := r.build(identified(t, q)); a.Outcome != build.OutcomeFailed || !strings.Contains(a.Why, "Containerfile:1: FROM "+name+": the request does not say which image that is") {
+		t.Errorf("%s at %s: %s", a.Outcome, a.Step, a.Why)
 	}
 }

@@ -188,7 +188,7 @@ func (o *order) derive() (manifest.Built, error) {
 	}
 	q := o.request
 	prov := manifest.Provenance{
-		Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure, Libraries: o.libraries(), Packages: o.packed.packages, Images: o.packed.images, Environment: q.In(),
+		Commit: q.Commit, Tree: q.Tree, Platform: q.Platform, Closure: q.Closure, Libraries: o.libraries(), Packages: o.packed.packages, Images: o.packed.images, Environment: q.In(), Bases: q.Bases,
 		Network: o.manifest.Build != nil && o.manifest.Build.Network,
 	}
 	return manifest.Derive(o.manifest, prov, resolved)

@@ -67,6 +67,14 @@ func (s *shell) showBuild(b api.BuildShowOut, now time.Time) {
 		s.line("")
 		s.table(t)
 	}
+	if len(b.Bases) > 0 {
+		t := newTable("STANDS ON", "DIGEST")
+		for _, base := range b.Bases {
+			t.row(base.Image, base.Digest)
+		}
+		s.line("")
+		s.table(t)
+	}
 	s.showLast(b)
 }
 

@@ -73,6 +73,9 @@ func asked(out *api.BuildShowOut, r build.Request) {
 	if r.Environment != nil {
 		out.Image = r.Environment.Image
 	}
+	for _, b := range r.Bases {
+		out.Bases = append(out.Bases, api.BaseOut{Image: b.Image, Digest: string(b.Digest)})
+	}
 	for _, in := range r.Closure {
 		out.Closure = append(out.Closure, api.InputOut{Module: in.Module, Artifact: in.Artifact, Digest: string(in.Digest)})
 	}

@@ -128,7 +128,11 @@ func (c *Controller) seen(s source.Source) source.Source {
 func (c *Controller) moduleStatus(v *view, m deliverystore.ModuleRow, all statusFacts, now time.Time) status.Module {
 	f := status.ModuleFacts{Delivery: v.facts(m), Nodes: all.nodes, AppliedAt: all.applied}
 	f.Delivery.Source = c.seen(f.Delivery.Source)
-	for _, key := range []string{"build/" + m.Name, "source/" + m.Name, "image/" + v.modules[m.Name].image} {
+	keys := []string{"build/" + m.Name, "source/" + m.Name}
+	for _, key := range v.modules[m.Name].images {
+		keys = append(keys, "image/"+key)
+	}
+	for _, key := range keys {
 		if t, ok := all.troubles[key]; ok {
 			f.Trouble = append(f.Trouble, t)
 		}

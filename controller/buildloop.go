@@ -172,6 +172,7 @@ func (c *Controller) ask(ctx context.Context, m deliverystore.ModuleRow, f deliv
 		Folder: m.Folder, Platform: a.Closure.Platform, Closure: a.Closure.Inputs, Laid: f.Inputs.Laid, Attempt: a.Attempt,
 		Limit: int64(c.cfg.Limit / time.Second), Registry: c.at.Registry, Target: m.Name,
 	}
+	r.Bases = a.Closure.Bases
 	if a.Closure.Environment != "" {
 		r.Environment = &build.Environment{Image: f.In.Reference().Name(), Digest: a.Closure.Environment}
 	}

@@ -48,7 +48,7 @@ func (v *view) setModule(name string, row deliverystore.ModuleRow, known bool) {
 	if !known {
 		v.setUnlooked(name, false)
 		v.code.Remove(name)
-		m.source, m.image = source.Source{}, "" // they left with their module
+		m.source, m.images, m.bases = source.Source{}, nil, nil // they left with their module
 		v.moved(v.known.Forget(name))
 		return
 	}
@@ -63,7 +63,13 @@ func (v *view) setSource(module string, s source.Source) {
 		v.setUnlooked(module, s.State == source.NeverLooked)
 		m.code = v.places.codeOf(m.row.Module, s)
 		v.code.Set(m.code)
-		m.image = v.imageOf(s)
+		m.bases, m.images = basesIn(s), nil
+		if key := v.imageOf(s); key != "" {
+			m.images = append(m.images, key)
+		}
+		for _, name := range m.bases {
+			m.images = append(m.images, environment.Key(name, v.platform))
+		}
 		v.touched[module] = true
 		v.moved(v.known.Set(module, read(s)))
 	}
@@ -283,7 +289,7 @@ func (v *view) setImage(key string, i environment.Image, there bool) {
 // builtIn is the modules that ask to be built in an image.
 func (v *view) builtIn(key string) (modules []string) {
 	for _, name := range v.names {
-		if v.modules[name].image == key {
+		if slices.Contains(v.modules[name].images, key) {
 			modules = append(modules, name)
 		}
 	}
@@ -294,7 +300,7 @@ func (v *view) builtIn(key string) (modules []string) {
 func (v *view) imagesAsked() []string {
 	asked := map[string]bool{}
 	for _, name := range v.names {
-		if key := v.modules[name].image; key != "" {
+		for _, key := range v.modules[name].images {
 			asked[key] = true
 		}
 	}

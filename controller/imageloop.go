@@ -143,8 +143,10 @@ func (c *Controller) forgiveImage(ctx context.Context, module string) error {
 
 func (c *Controller) withImage(ctx context.Context, module string, do func(*view, string)) error {
 	return c.with(ctx, func(v *view) error {
-		if m := v.modules[module]; m != nil && m.image != "" {
-			do(v, m.image)
+		if m := v.modules[module]; m != nil {
+			for _, key := range m.images {
+				do(v, key)
+			}
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci/imagetest"
 	"noxmesh/internal/oci/remote"
+	"noxmesh/manifest"
 )
 
 // inImage is a rig whose modules may be built in images of a registry.
@@ -234,4 +236,80 @@ func TestABuildInNoImageIsTheBuildersOwn(t *testing.T) {
 	if e := r.status().Modules[0].Environment; e == nil || !strings.Contains(e.Words(), "not reproducible in general") {
 		t.Errorf("%+v", e)
 	}
+}
+
+// What a container file stands on by a tag is looked up and compared as what a module
+// is built in is: the request and the build say what it meant, and where it means
+// something else the module is stale. What another container file of the folder stands
+// on, and what is named by a digest, is nobody's to look up.
+func TestAModuleIsMadeOnWhatATagIsNow(t *testing.T) {
+	t.Parallel()
+	r, images := inImage(t)
+	base, other := images.Reference("site/base", "1"), images.Reference("site/other", "7")
+	files := func(file string) map[string]string {
+		return map[string]string{
+			"module.json":         `{"module": "web", "build": {"in": "` + other + `", "test": [["true"]], "artifacts": {"image": {"type": "image", "file": "sub/Containerfile"}}}}`,
+			"sub/Containerfile":   "ARG TAG=1\nFROM " + images.Host + "/site/base:$TAG AS a\nFROM " + base + "\nFROM " + other + "\nFROM scratch\n" + file,
+			"Containerfile.build": "FROM " + images.Reference("site/never", "1") + "\n",
+		}
+	}
+	r.commit("web", files(""))
+	r.add("web", api.ModuleAddIn{Repository: r.address("web")})
+	r.step("web")
+	if _, waits := r.stale("web"); !strings.Contains(waits, "the image "+base+" that its container file stands on: the controller has not looked at it yet") {
+		t.Fatalf("%q", waits)
+	}
+	keys, err := r.imageKeys(t.Context())
+	r.must(err)
+	if want := []string{"linux/amd64 " + base, "linux/amd64 " + other}; !slices.Equal(keys, want) {
+		t.Fatalf("%q is looked at, want %q", keys, want)
+	}
+	images.Push("site/other", "7", pushed("linux/amd64", "other"))
+	r.look()
+	if _, waits := r.stale("web"); !strings.Contains(waits, "that its container file stands on: no such image: ") {
+		t.Fatalf("%q", waits)
+	}
+	first := images.Push("site/base", "1", pushed("linux/amd64", "one"))[0]
+	r.look()
+	b := r.build("web")
+	want := []manifest.Base{{Image: base, Digest: first}}
+	if q := r.request("web"); !slices.Equal(q.Bases, want) || !slices.Equal(b.Manifest.Built.Bases, want) {
+		t.Fatalf("%+v, %+v", q.Bases, b.Manifest.Built.Bases)
+	}
+	if reasons, waits := r.stale("web"); reasons+waits != "" {
+		t.Fatalf("%q, %q", reasons, waits)
+	}
+	out, err := r.answerBuild(t.Context(), api.Who{}, api.BuildIn{Build: b.Request})
+	r.must(err)
+	if len(out.Bases) != 1 || out.Bases[0] != (api.BaseOut{Image: base, Digest: string(first)}) {
+		t.Errorf("%+v", out.Bases)
+	}
+	images.Status(503)
+	r.look()
+	reasons, _ := r.stale("web")
+	if waits := r.status().Modules[0].Waiting; reasons != "" || len(waits) == 0 || !strings.Contains(waits[0].For, "unreachable") {
+		t.Fatalf("its registry is away: %q, %+v", reasons, waits)
+	}
+	images.Answer(nil)
+	second := images.Push("site/base", "1", pushed("linux/amd64", "two"))[0]
+	r.look()
+	if reasons, _ := r.stale("web"); reasons != fmt.Sprintf("environment %s %s→%s", base, first, second) {
+		t.Fatalf("%q", reasons)
+	}
+	r.restart()
+	r.build("web")
+	if reasons, waits := r.stale("web"); reasons+waits != "" {
+		t.Fatalf("built again: %q, %q", reasons, waits)
+	}
+	r.recheckClean()
+
+	// A line that a builder refuses is its to name: nothing is looked up for it.
+	r.commit("web", files("ADD https://x /\n"))
+	r.step("web")
+	r.must(r.with(t.Context(), func(v *view) error {
+		if asked := v.imagesAsked(); !slices.Equal(asked, []string{"linux/amd64 " + other}) {
+			t.Errorf("%q", asked)
+		}
+		return nil
+	}))
 }

@@ -256,7 +256,7 @@ func (r *rig) built(module string, is gives) artifact.Build {
 	if d.Ask == nil {
 		r.t.Fatalf("nothing is to be built of %q: %+v", module, d)
 	}
-	m.Built.Closure, m.Built.Environment = d.Ask.Closure.Inputs, d.Ask.Closure.Environment
+	m.Built.Closure, m.Built.Environment, m.Built.Bases = d.Ask.Closure.Inputs, d.Ask.Closure.Environment, d.Ask.Closure.Bases
 	where := build.Where{}
 	if l := is.library; l != nil {
 		m.Built.Libraries = []manifest.Library{*l}

@@ -260,17 +260,17 @@ func (c *Controller) see(ctx context.Context, m mesh.Module, was source.Source) 
 		seen.State = source.WrongModule
 		seen.Why = fmt.Sprintf("its manifest is that of %q", seen.Manifest.Module)
 	}
-	seen.Code = imports.Reading{Key: read + found.Code, Says: c.readCode(m.Folder, found.Files)}
+	seen.Code = imports.Reading{Key: read + found.Code, Says: c.readCode(m.Folder, found.Files, seen.Manifest)}
 	return seen, nil
 }
 
 // readCode is what a module's code says.
-func (c *Controller) readCode(folder string, files []git.File) imports.Said {
+func (c *Controller) readCode(folder string, files []git.File, m manifest.Source) imports.Said {
 	in := imports.Input{Platform: c.cfg.Platform, Folder: folder}
 	for _, f := range files {
 		in.Files = append(in.Files, imports.File{Path: f.Path, Text: f.Text, Link: f.Link})
 	}
-	return imports.Say(imports.Read(spoken.Languages(), in))
+	return imports.Say(withBases(imports.Read(spoken.Languages(), in), in, m))
 }
 
 // stateInPlace is the state of a commit that has something else in the manifest's place.

@@ -61,7 +61,8 @@ type moduleView struct {
 	row    deliverystore.ModuleRow
 	known  bool // the mesh has it now
 	source source.Source
-	image  string     // the key of what it asks to be built in; empty where nothing is to be looked up
+	bases  []string   // the names with a tag that its container files stand on, sorted
+	images []string   // the keys of what it asks to be built in and stands on; none where nothing is to be looked up
 	code   graph.Code // what the graph has of it
 	builds []artifact.Build
 	asked  []delivery.Asked
@@ -214,7 +215,7 @@ func (v *view) facts(m deliverystore.ModuleRow) delivery.Facts {
 	f := delivery.Facts{
 		Module: m.Name, AddedAt: m.AddedAt, Policy: delivery.Policy(m.Policy), Source: is.source, Builds: is.builds,
 		Asked: is.asked, Nodes: nodes, Writes: is.writes, Platform: v.platform,
-		Declared: make(map[string]document.Digest, len(nodes)), Names: v.called, In: v.wanted(is.source), Inputs: v.inputsOf(m.Name),
+		Declared: make(map[string]document.Digest, len(nodes)), Names: v.called, In: v.wanted(is.source), Bases: v.bases(is), Inputs: v.inputsOf(m.Name),
 	}
 	if f.In.Owner != "" {
 		f.In.Made = f.Inputs.Environment
@@ -260,7 +261,7 @@ func (v *view) inputsOf(module string) delivery.Inputs {
 	if in := is.inputs.Load(); in != nil {
 		return *in
 	}
-	f := delivery.Facts{Module: module, AddedAt: is.row.AddedAt, Source: is.source, In: v.wanted(is.source)}
+	f := delivery.Facts{Module: module, AddedAt: is.row.AddedAt, Source: is.source, In: v.wanted(is.source), Bases: v.bases(is)}
 	in := delivery.InputsOf(f, v.code.Laid(module), v.given)
 	if planted.Is("a closure without its inputs") {
 		in = delivery.Inputs{}
@@ -274,7 +275,7 @@ func (v *view) inputsOf(module string) delivery.Inputs {
 func (v *view) given(module string) delivery.Given {
 	is := v.modules[module]
 	return delivery.Given{Module: module, Facts: delivery.Facts{
-		Module: module, AddedAt: is.row.AddedAt, Source: is.source, Builds: is.builds, Platform: v.platform, In: v.wanted(is.source), Inputs: v.inputsOf(module),
+		Module: module, AddedAt: is.row.AddedAt, Source: is.source, Builds: is.builds, Platform: v.platform, In: v.wanted(is.source), Bases: v.bases(is), Inputs: v.inputsOf(module),
 	}}
 }
 

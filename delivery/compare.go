@@ -44,7 +44,7 @@ func compare(f Facts, now time.Time) Difference {
 func ClosureNow(f Facts) artifact.Closure {
 	return artifact.Closure{
 		Tree: f.Source.Tree, Platform: f.Platform, Inputs: append([]manifest.Input{}, f.Inputs.All...),
-		Environment: f.Inputs.Environment,
+		Environment: f.Inputs.Environment, Bases: f.Inputs.Bases,
 	}
 }
 

@@ -38,6 +38,7 @@ type Facts struct {
 	Writes   []Write                    // declare-writes
 	Platform string                     // what it is built for
 	In       environment.Wanted         // the image that it is built in
+	Bases    []environment.Wanted       // the images that its container files stand on by a tag, sorted
 	Inputs   Inputs                     // what it is built against
 	Unlooked *Unlooked                  // the last to come of those that may own more of it; nil where there is none
 	Lacking  map[document.Digest]string // by build that is gone: what it was built against and cannot be had either

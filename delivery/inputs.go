@@ -8,6 +8,7 @@ import (
 
 	"noxmesh/delivery/artifact"
 	"noxmesh/delivery/build"
+	"noxmesh/delivery/environment"
 	"noxmesh/delivery/graph"
 	"noxmesh/delivery/imports"
 	"noxmesh/delivery/source"
@@ -23,7 +24,8 @@ type Inputs struct {
 	Lacks []Waiting        // what has to come first
 
 	Environment document.Digest // the image that it would be built in; empty where it names none, or that is not known
-	Away        *Waiting        // the image is known, and the last look at it has failed
+	Bases       []manifest.Base // what its container files stand on by a tag; nothing of one that is not known
+	Away        *Waiting        // an image is known, and the last look at it has failed
 
 	Problem string   // why its imports alone stand against a build; empty where they do not
 	Open    []string // the languages in which it may ask for more than could be read
@@ -43,6 +45,11 @@ func InputsOf(f Facts, laid graph.Laid, given func(module string) Given) Inputs 
 	in.readable(f.Source.Code, laid.Open, since)
 	in.Problem, in.Open = laid.Problem, laid.Open
 	in.environment(f)
+	for _, base := range f.Bases {
+		if in.named(f, base); base.Digest() != "" {
+			in.Bases = append(in.Bases, manifest.Base{Image: base.In, Digest: base.Digest()})
+		}
+	}
 	in.nobodys(f, laid.Nobodys)
 	if in.Problem != "" {
 		in.Lacks = append(in.Lacks, Waiting{"its imports: it " + laid.Problem, since})
@@ -67,12 +74,17 @@ func (in *Inputs) environment(f Facts) {
 		return
 	}
 	in.Environment = f.In.Digest()
-	says := f.In.Words()
+	in.named(f, f.In)
+}
+
+// named lacks an image that a registry names, or says that it is away.
+func (in *Inputs) named(f Facts, asked environment.Wanted) {
+	says := asked.Words()
 	if says == "" {
 		return
 	}
-	w := Waiting{says, firstKnown(f.In.Image.Since, firstKnown(f.Source.MovedAt, f.AddedAt))}
-	if in.Environment == "" {
+	w := Waiting{says, firstKnown(asked.Image.Since, firstKnown(f.Source.MovedAt, f.AddedAt))}
+	if asked.Digest() == "" {
 		in.Lacks = append(in.Lacks, w)
 		return
 	}

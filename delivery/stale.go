@@ -60,7 +60,19 @@ func Stale(f Facts) []Reason {
 			in := Reason{Cause: ImageMoved, Module: f.In.Owner, Image: f.In.In, From: string(was.Environment), To: string(now.Environment)}
 			moved = append(slices.DeleteFunc(moved, in.same), in)
 		}
+		moved = append(moved, basesMoved(was.Bases, now.Bases)...)
 		all = append(all, moved...)
+	}
+	return all
+}
+
+// basesMoved is each tag that means another image than it did.
+func basesMoved(was, now []manifest.Base) (all []Reason) {
+	for _, b := range now {
+		i := slices.IndexFunc(was, func(o manifest.Base) bool { return o.Image == b.Image })
+		if i >= 0 && was[i].Digest != b.Digest {
+			all = append(all, Reason{Cause: ImageMoved, Image: b.Image, From: string(was[i].Digest), To: string(b.Digest)})
+		}
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 
 	mesh "noxmesh"
 	"noxmesh/document"
+	"noxmesh/image"
 	"noxmesh/internal/fault"
 )
 
@@ -95,6 +96,7 @@ func (c *checker) provenance(p Provenance) {
 	if p.Environment != "" {
 		c.digest("built.environment", p.Environment)
 	}
+	CheckBases(p.Bases, "built.bases", c.Reading)
 	c.libraries(p.Libraries)
 	c.packages(p.Packages)
 	c.images(p.Images)
@@ -181,6 +183,22 @@ func CheckClosure(closure []Input, path string, r *document.Reading) {
 		}
 		if i > 0 && in.Compare(closure[i-1]) <= 0 {
 			r.Fault(at, "sort by module, artifact and digest, each once", "it does not come after the input before it")
+		}
+	}
+}
+
+// CheckBases finds what is wrong with what images stand on.
+func CheckBases(bases []Base, path string, r *document.Reading) {
+	for i, b := range bases {
+		at := document.At(path, i)
+		if of, ok := image.Parse(b.Image); !ok || of.String() != b.Image || of.Digest != "" || of.IsOwn() {
+			r.Fault(at+".image", "want its name in full with its tag, as docker.io/library/debian:12", "%q is not that", document.Short(b.Image))
+		}
+		if !b.Digest.Valid() {
+			r.Fault(at+".digest", wantDigest, "%q is not a digest", document.Short(string(b.Digest)))
+		}
+		if i > 0 && b.Image <= bases[i-1].Image {
+			r.Fault(at, "sort by image, each once", "it does not come after the one before it")
 		}
 	}
 }

@@ -104,6 +104,7 @@ func badBuilt() map[string]string {
 		"libraries":           built(good + `, "closure": [], "libraries": [{"artifact": "B", "language": "G", "digest": "x"}, {"artifact": "A", "language": "G", "digest": "x"}]`),
 		"packages":            built(good + `, "closure": [], "packages": [{"artifact": "B", "name": "B", "version": "v", "digest": "x", "size": 0}, {"artifact": "A", "name": "b", "version": "1", "digest": "x", "size": 1}]`),
 		"images":              built(good + `, "closure": [], "images": [{"artifact": "B", "digest": "x", "size": 0}, {"artifact": "A", "digest": "x", "size": 1}]`),
+		"bases":               built(good + `, "closure": [], "bases": [{"image": "mesh.internal/a:1", "digest": "x"}, {"image": "b", "digest": "x"}]`),
 		"a closure":           built(good + `, "closure": [{"module": "B", "artifact": "G", "digest": "x"}, {"module": "A", "artifact": "G", "digest": "x"}]`),
 	}
 }

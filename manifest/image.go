@@ -59,6 +59,32 @@ type AskedImage struct {
 	Artifact string // that stands on it; empty for the one that commands run in
 }
 
+// MadeAs reports whether an image is made as a container file of the folder says.
+func (s Source) MadeAs(file string) bool {
+	if s.Build == nil {
+		return false
+	}
+	for _, a := range s.Build.Artifacts {
+		if a.File == file && file != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// HasFiles reports whether any image is made as a container file says.
+func (s Source) HasFiles() bool {
+	if s.Build == nil {
+		return false
+	}
+	for _, a := range s.Build.Artifacts {
+		if a.File != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // AskedImages is every image that the manifest asks for, what its commands run in
 // first. What stands on that asks for nothing more.
 func (s Source) AskedImages() (all []AskedImage) {

@@ -117,6 +117,10 @@ type Provenance struct {
 	// builder's own root file system, or none ran.
 	Environment document.Digest `json:"environment,omitempty"`
 
+	// Bases is what the image of a container file stands on, where that is named by a
+	// tag: what the tags meant.
+	Bases []Base `json:"bases,omitempty"`
+
 	// Network is that commands reached other machines: what it was made of may be
 	// more than the rest says.
 	Network bool `json:"network,omitempty"`
@@ -150,6 +154,12 @@ type Input struct {
 	Module   string          `json:"module"`
 	Artifact string          `json:"artifact"`
 	Digest   document.Digest `json:"digest"`
+}
+
+// Base is an image that something stands on.
+type Base struct {
+	Image  string          `json:"image"`  // its name in full, with its tag: docker.io/library/debian:12
+	Digest document.Digest `json:"digest"` // of the image for the platform
 }
 
 // BuildDigest is the build's identity: of the whole.

@@ -37,7 +37,7 @@ func (c *Checked) containers(m manifest.Source, root *os.Root, data []byte) {
 		}
 		text, err := root.ReadFile(filepath.FromSlash(made.File))
 		if err == nil && len(text) <= imports.FileLimit {
-			_, err = recipe.Read(made.File, text, "linux/"+runtime.GOARCH, func(named string) string { return recipe.Stands(named, m.Build.In) })
+			_, err = recipe.Read(made.File, text, "linux/"+runtime.GOARCH, recipe.Stands)
 		}
 		c.refused(made.File, err)
 		c.leftOut(root, ignore.Names(made.File, cmp.Or(made.Path, ".")))

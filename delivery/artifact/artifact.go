@@ -43,15 +43,16 @@ type Closure struct {
 	Inputs   []manifest.Input // sorted
 
 	Environment document.Digest // the image that commands run in; empty: the builder's own root file system
+	Bases       []manifest.Base // what container files stand on by a tag, sorted
 }
 
 // Of is the closure that a build was made of.
 func Of(b Build) Closure {
 	p := b.Manifest.Built
-	return Closure{Tree: p.Tree, Platform: p.Platform, Inputs: p.Closure, Environment: p.Environment}
+	return Closure{Tree: p.Tree, Platform: p.Platform, Inputs: p.Closure, Environment: p.Environment, Bases: p.Bases}
 }
 
 // Current reports whether a build made of was would be made of the same now.
 func Current(was, now Closure) bool {
-	return was.Tree == now.Tree && was.Platform == now.Platform && was.Environment == now.Environment && slices.Equal(was.Inputs, now.Inputs)
+	return was.Tree == now.Tree && was.Platform == now.Platform && was.Environment == now.Environment && slices.Equal(was.Inputs, now.Inputs) && slices.Equal(was.Bases, now.Bases)
 }

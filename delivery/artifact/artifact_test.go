@@ -29,6 +29,9 @@ func TestCurrent(t *testing.T) {
 		{"an input's digest", func(c *artifact.Closure) { c.Inputs[1].Digest = "3" }, false},
 		{"an input's name", func(c *artifact.Closure) { c.Inputs[1].Artifact = "bin" }, false},
 		{"one input more", func(c *artifact.Closure) { c.Inputs = append(c.Inputs, input("c", "lib", "1")) }, false},
+		{"a base", func(c *artifact.Closure) {
+			c.Bases = []manifest.Base{{Image: "docker.io/library/debian:12", Digest: "2"}}
+		}, false},
 		{"one input less", func(c *artifact.Closure) { c.Inputs = c.Inputs[:1] }, false},
 	} {
 		now := was

@@ -1,7 +1,10 @@
 package build
 
 import (
+	"slices"
+
 	"noxmesh/document"
+	"noxmesh/image"
 	"noxmesh/manifest"
 )
 
@@ -26,6 +29,7 @@ type Request struct {
 	Closure     []manifest.Input `json:"closure"`
 	Laid        []Laid           `json:"laid,omitempty"` // the closure, with how to get each; it has no part in Identity
 	Environment *Environment     `json:"environment,omitempty"`
+	Bases       []manifest.Base  `json:"bases,omitempty"` // what container files stand on by a tag
 	Attempt     int64            `json:"attempt"`
 	Check       string           `json:"check,omitempty"` // the request that is made again, to compare what comes of it; empty: it is made to be delivered
 	Limit       int64            `json:"limit"`           // seconds from the lease to the end, at most
@@ -72,13 +76,23 @@ func (r Request) Identity() (string, error) {
 		Platform string           `json:"platform"`
 		Closure  []manifest.Input `json:"closure"`
 		In       document.Digest  `json:"environment,omitempty"`
+		Bases    []manifest.Base  `json:"bases,omitempty"`
 		Attempt  int64            `json:"attempt"`
 		Check    string           `json:"check,omitempty"`
-	}{r.Module, r.Commit, r.Tree, r.Platform, r.Closure, r.In(), r.Attempt, r.Check})
+	}{r.Module, r.Commit, r.Tree, r.Platform, r.Closure, r.In(), r.Bases, r.Attempt, r.Check})
 	if err != nil {
 		return "", err
 	}
 	return d.Hex()[:32], nil
+}
+
+// Base is what the name of an image with a tag means for this build.
+func (r Request) Base(of image.Reference) (document.Digest, bool) {
+	i := slices.IndexFunc(r.Bases, func(b manifest.Base) bool { return b.Image == of.String() })
+	if i < 0 {
+		return "", false
+	}
+	return r.Bases[i].Digest, true
 }
 
 // In is the image that commands are to run in; empty for the builder's own root

@@ -348,6 +348,7 @@ func TestIdentityIsWhatIsAsked(t *testing.T) {
 		change("tree", func() { r.Tree = "u" })
 		change("platform", func() { r.Platform = "q" })
 		change("closure", func() { r.Closure = nil })
+		change("bases", func() { r.Bases = []manifest.Base{{Image: "docker.io/library/debian:12", Digest: digest("image")}} })
 		change("environment", func() { r.Environment = &build.Environment{Digest: digest("image")} })
 		change("attempt", func() { r.Attempt = 2 })
 		a, err := base.Identity()

@@ -67,6 +67,7 @@ func checkRequest(v Request, r *document.Reading) {
 	manifest.CheckClosure(v.Closure, "closure", r)
 	c.laid(v)
 	c.environment(v.Environment)
+	manifest.CheckBases(v.Bases, "bases", r)
 	c.checks(v.Check)
 	c.between("attempt", v.Attempt, 1, attemptLimit)
 	c.between("limit", v.Limit, 1, secondsLimit)

@@ -133,6 +133,8 @@ type Wanted struct {
 	In    string // as the module says it; empty where it names none
 	Image Image  // where it points, unless that is not to be looked up
 
+	Stands bool // it is what a container file stands on, and not what the module is built in
+
 	Owner string          // the module of the mesh whose image it is; empty where it is nobody's
 	Made  document.Digest // the image that it makes now; empty where it has made none of what it is now
 }
@@ -176,6 +178,9 @@ func Asked(in string) string {
 // makes it is said where it is asked for, as of each that is asked for.
 func (w Wanted) Words() string {
 	what := "the image " + w.In + " that it is built in"
+	if w.Stands {
+		what = "the image " + w.In + " that its container file stands on"
+	}
 	switch {
 	case w.In == "" || w.Digest() != "" && (w.Own() || w.Pinned() != "" || w.Image.State == Found):
 		return ""

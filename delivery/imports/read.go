@@ -14,7 +14,7 @@ type Reading struct {
 }
 
 // version goes up when the readers find something else in the same files.
-const version = 3
+const version = 4
 
 // Key is the key of a reading. Files is the key of the files, or empty for the
 // beginning that all keys of this folder have.

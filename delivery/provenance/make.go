@@ -63,7 +63,7 @@ func Of(m Made) (Statement, error) {
 }
 
 // dependencies is what a build is made of: its source, what it is built against,
-// and the image that it is built in.
+// and the images that it is built in and stands on.
 func dependencies(r build.Request) []Resource {
 	all := []Resource{{Name: "source", URI: source(r), Digest: map[string]string{gitCommit: r.Commit}}}
 	for _, in := range r.Closure {
@@ -71,6 +71,9 @@ func dependencies(r build.Request) []Resource {
 	}
 	if e := r.Environment; e != nil {
 		all = append(all, sha256("environment", "oci://"+e.Image, e.Digest))
+	}
+	for _, b := range r.Bases {
+		all = append(all, sha256(b.Image, "oci://"+b.Image, b.Digest))
 	}
 	return all
 }

@@ -169,14 +169,17 @@ func TestAStatementAboutSomethingElse(t *testing.T) {
 		}},
 		"fewer inputs": {"resolvedDependencies[2].name", func(m *provenance.Made) { m.Request.Closure = m.Request.Closure[:1] }},
 		"environment":  {"resolvedDependencies[3]", func(m *provenance.Made) { m.Request.Environment = nil }},
-		"network":      {"externalParameters.network", func(m *provenance.Made) { m.Manifest.Built.Network = false }},
-		"published":    {"subject[0].digest", func(m *provenance.Made) { m.Published = sum("other") }},
-		"content":      {"subject[1].digest", func(m *provenance.Made) { m.Manifest.Summary = "other" }},
-		"blob":         {"subject[4].digest", func(m *provenance.Made) { m.Blobs[1].Digest = sum("other") }},
-		"blob less":    {"subject[4].name", func(m *provenance.Made) { m.Blobs = m.Blobs[:1] }},
-		"blob more":    {"subject[5].name is missing", func(m *provenance.Made) { m.Blobs = append(m.Blobs, provenance.Blob{Name: "x", Digest: sum("x")}) }},
-		"began":        {"startedOn", func(m *provenance.Made) { m.Began = m.Began.Add(time.Millisecond) }},
-		"ended":        {"and the answer from", func(m *provenance.Made) { m.Finished = m.Finished.Add(-time.Millisecond) }},
+		"bases": {"resolvedDependencies[4]", func(m *provenance.Made) {
+			m.Request.Bases = []manifest.Base{{Image: "docker.io/library/debian:12", Digest: sum("base")}}
+		}},
+		"network":   {"externalParameters.network", func(m *provenance.Made) { m.Manifest.Built.Network = false }},
+		"published": {"subject[0].digest", func(m *provenance.Made) { m.Published = sum("other") }},
+		"content":   {"subject[1].digest", func(m *provenance.Made) { m.Manifest.Summary = "other" }},
+		"blob":      {"subject[4].digest", func(m *provenance.Made) { m.Blobs[1].Digest = sum("other") }},
+		"blob less": {"subject[4].name", func(m *provenance.Made) { m.Blobs = m.Blobs[:1] }},
+		"blob more": {"subject[5].name is missing", func(m *provenance.Made) { m.Blobs = append(m.Blobs, provenance.Blob{Name: "x", Digest: sum("x")}) }},
+		"began":     {"startedOn", func(m *provenance.Made) { m.Began = m.Began.Add(time.Millisecond) }},
+		"ended":     {"and the answer from", func(m *provenance.Made) { m.Finished = m.Finished.Add(-time.Millisecond) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package deliverystore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,7 +111,7 @@ func checkAnswer(r RequestRow, a build.Answer) error {
 			r.ID, a.Build.Short(), a.Content.Short(), whole.Short(), content.Short())
 	}
 	made := a.Manifest.Built
-	if a.Manifest.Module != r.Module || made.Commit != r.Commit || made.Tree != r.Tree || made.Platform != r.Platform || made.Environment != r.In() {
+	if a.Manifest.Module != r.Module || made.Commit != r.Commit || made.Tree != r.Tree || made.Platform != r.Platform || made.Environment != r.In() || !slices.Equal(made.Bases, r.Bases) {
 		return fault.New(fault.Denied, "the answer to request %q is about another module, commit, tree, platform or environment than was asked", r.ID)
 	}
 	return nil

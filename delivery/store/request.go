@@ -213,7 +213,7 @@ func scanAsked(r db.Row) (a AskedRow, err error) {
 		return a, err
 	}
 	q, err := db.FromJSON[build.Request]("request "+a.ID, document)
-	a.Closure = artifact.Closure{Tree: q.Tree, Platform: q.Platform, Inputs: q.Closure, Environment: q.In()}
+	a.Closure = artifact.Closure{Tree: q.Tree, Platform: q.Platform, Inputs: q.Closure, Environment: q.In(), Bases: q.Bases}
 	a.Attempt, a.State, a.Since = q.Attempt, State(state), db.Time(since)
 	if a.State == Leased {
 		a.Doing, a.DoingAt = doing, db.Time(doingAt)

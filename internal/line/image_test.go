@@ -141,3 +141,61 @@ func TestAnImageOfAModuleGoesToWhoIsBuiltInIt(t *testing.T) {
 		}
 	}
 }
+
+// An image is made as its container file says on the image of another module, and on
+// what a tag of another registry means: both are part of what it is made of, and when
+// one of them is another it is made again, on that.
+func TestAnImageIsMadeOnTheImageOfAModuleAndOnATag(t *testing.T) {
+	t.Parallel()
+	images := imagetest.Serve(t)
+	tag := images.Reference("site/base", "1")
+	first := images.Push("site/base", "1", baseImage(t, "below"))[0]
+	m := start(t, options{hosts: 0, builders: 1})
+	base := m.module("base", files{
+		"module.json": `{"module": "base", "build": {"artifacts": {"image": {"type": "image", "file": "Containerfile"}}}}`, "etc/base": "one\n",
+		"Containerfile": "FROM " + tag + "\nCOPY etc /etc\n",
+	})
+	app := m.module("app", files{
+		"module.json":   `{"module": "app", "build": {"artifacts": {"image": {"type": "image", "file": "Containerfile"}}}}`,
+		"Containerfile": "FROM mesh.internal/base\nCOPY run /srv/\n", "run": "run\n",
+	})
+	both := func(s status.Status) string { return isFit("base", base)(s) + isFit("app", app)(s) }
+	m.until("both are made", both)
+	show := func(module string) api.BuildShowOut {
+		return do(m, api.BuildShow(), api.BuildIn{Build: do(m, api.Builds(), api.BuildsIn{Module: module}).Builds[0].Request})
+	}
+	image := func(b api.BuildShowOut) string {
+		for _, a := range b.Artifacts {
+			if a.Type == "image" {
+				return a.Digest
+			}
+		}
+		return ""
+	}
+	// stands waits until the newest build of each is made of what is below it now.
+	stands := func(below string) {
+		t.Helper()
+		m.until("each is made on what is below it", func(s status.Status) string {
+			b, a := show("base"), show("app")
+			if why := both(s); why != "" || len(b.Bases) != 1 || b.Bases[0].Digest != below || len(a.Closure) != 1 || a.Closure[0].Module != "base" || a.Closure[0].Digest != image(b) || image(a) == "" {
+				return why + line(s, "base") + line(s, "app")
+			}
+			return ""
+		})
+	}
+	stands(string(first))
+	was := image(show("app"))
+	base = m.forge.commit("base", files{"etc/base": "two\n"})
+	stands(string(first))
+	if is := image(show("app")); is == was {
+		t.Error("the base is another, and what stands on it is the same")
+	} else {
+		was = is
+	}
+	second := images.Push("site/base", "1", baseImage(t, "other"))[0]
+	do(m, api.ModuleLook(), api.LookIn{Module: "base"})
+	stands(string(second))
+	if image(show("app")) == was {
+		t.Error("what is below the base is another, and what stands on it is the same")
+	}
+}
