@@ -70,6 +70,9 @@ func (c *Checked) refused(file string, err error) {
 	}
 	p := Problem{File: filepath.Join(c.Folder, filepath.FromSlash(file)), What: err.Error()}
 	if r, is := errors.AsType[*recipe.Refusal](err); is {
+		if r.Unread {
+			return // Code says so
+		}
 		p.Line, p.What = r.Line, r.Why
 	}
 	if r, is := errors.AsType[*ignore.Refusal](err); is {

@@ -37,7 +37,7 @@ type Stage struct {
 func Read(path string, text []byte, platform string, refuses func(image string) string) (*Recipe, error) {
 	file, faults := container.Whole(path, text, platform)
 	if len(faults) > 0 {
-		return nil, &fault.Error{Kind: fault.Invalid, Err: &Refusal{path, faults[0].At.Line, faults[0].Why}}
+		return nil, &fault.Error{Kind: fault.Invalid, Err: &Refusal{path, faults[0].At.Line, faults[0].Why, true}}
 	}
 	r := &reading{Recipe: Recipe{Path: path, file: file}, platform: platform, refuses: refuses, names: map[string]int{}}
 	for _, s := range file.Steps {
@@ -49,7 +49,7 @@ func Read(path string, text []byte, platform string, refuses func(image string) 
 			why = r.step(s)
 		}
 		if why != "" {
-			return nil, &fault.Error{Kind: fault.Invalid, Err: &Refusal{path, s.Line, why}}
+			return nil, &fault.Error{Kind: fault.Invalid, Err: &Refusal{path, s.Line, why, false}}
 		}
 	}
 	return &r.Recipe, nil
@@ -60,6 +60,8 @@ type Refusal struct {
 	Path string
 	Line int
 	Why  string
+
+	Unread bool // it cannot be read at all, as whoever looks for what it stands on finds too
 }
 
 // Error is the refusal with its place.
