@@ -71,13 +71,15 @@ func cutEntry(row string) (c Coded, left string, err error) {
 	var is [4]int
 	left = row
 	for i := range is {
-		for left != "" && left[0]-'0' <= 9 && is[i] <= len(row) {
-			is[i], left = 10*is[i]+int(left[0]-'0'), left[1:]
+		digits := 0
+		for digits < len(left) && left[digits]-'0' <= 9 && is[i] <= len(row) {
+			is[i] = 10*is[i] + int(left[digits]-'0')
+			digits++
 		}
-		if !strings.HasPrefix(left, " ") {
+		if digits == 0 || !strings.HasPrefix(left[digits:], " ") {
 			return c, "", errCut(row)
 		}
-		left = left[1:]
+		left = left[digits+1:]
 	}
 	if is[0]+is[1]+is[2]+is[3] > len(left) {
 		return c, "", errCut(row)
