@@ -18,7 +18,7 @@ func own() []string {
 
 // ReservedUnit is what stands against the name of a unit, after "is", or "".
 func ReservedUnit(name string) string {
-	stem, _, _ := cutLast(name, '.')
+	stem, _ := cutLast(name, '.')
 	if slices.Contains(own(), stem+".service") {
 		return "the host's own service"
 	}

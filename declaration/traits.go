@@ -78,6 +78,10 @@ func (t Type) IsFile() bool {
 	return false
 }
 
+// Keeps is the capability of a host that keeps resources of this type. Files every
+// host keeps.
+func Keeps(t Type) string { return "keeps-" + string(t) }
+
 // Subject is what of the machine the resource is about, which no other one is: its
 // path, or what it is and its name, as "user board".
 func (r *Resource) Subject() string {
@@ -105,9 +109,18 @@ func (t *Traits) Keys() []string {
 		key   string
 		there bool
 	}{
-		{"drift", t.Drift != ""}, {"name", t.Name != ""}, {"gid", t.GID != 0}, {"uid", t.UID != 0}, {"group", t.Group != ""},
-		{"groups", len(t.Groups) > 0}, {"home", t.Home != ""}, {"shell", t.Shell != ""},
-		{"unit", t.Unit != ""}, {"state", t.State != ""}, {"enabled", t.Enabled != nil}, {"restart_on", len(t.RestartOn) > 0},
+		{"drift", t.Drift != ""},
+		{"name", t.Name != ""},
+		{"gid", t.GID != 0},
+		{"uid", t.UID != 0},
+		{"group", t.Group != ""},
+		{"groups", len(t.Groups) > 0},
+		{"home", t.Home != ""},
+		{"shell", t.Shell != ""},
+		{"unit", t.Unit != ""},
+		{"state", t.State != ""},
+		{"enabled", t.Enabled != nil},
+		{"restart_on", len(t.RestartOn) > 0},
 	} {
 		if has.there {
 			keys = append(keys, has.key)
@@ -199,7 +212,7 @@ func (f *flaws) unit(name string) {
 	if why := ReservedUnit(name); why != "" {
 		f.add("unit", "no module says anything about it", "is "+why, name)
 	}
-	stem, kind, _ := cutLast(name, '.')
+	stem, kind := cutLast(name, '.')
 	ok := stem != "" && len(name) <= 255 && slices.Contains([]string{"service", "socket", "timer", "path"}, kind) && !strings.HasSuffix(stem, "@") && stem[0] != '-' && stem[0] != '.' &&
 		strings.Trim(stem, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@") == ""
 	if !ok {
@@ -207,12 +220,12 @@ func (f *flaws) unit(name string) {
 	}
 }
 
-func cutLast(s string, sep byte) (before, after string, found bool) {
+func cutLast(s string, sep byte) (before, after string) {
 	i := strings.LastIndexByte(s, sep)
 	if i < 0 {
-		return s, "", false
+		return s, ""
 	}
-	return s[:i], s[i+1:], true
+	return s[:i], s[i+1:]
 }
 
 // number checks a uid or a gid. The last two numbers mean something else.

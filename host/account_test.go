@@ -28,7 +28,7 @@ func (r *real) accounts(t testing.TB) string {
 func TestUsersAndGroupsOnAMachine(t *testing.T) {
 	t.Parallel()
 	r := boots(t)
-	t.Run("made, changed and removed", func(t *testing.T) {
+	r.turn(t, "made, changed and removed", func(t *testing.T) {
 		all := list(group("extra", "extra", 0), group("team", "board", 712), user("user", declaration.Traits{
 			Name: "board", UID: 713, Group: "board", Groups: []string{"extra", "audio"}, Home: "/srv/board", Shell: "/bin/sh",
 		}, "m/extra", "m/team"), user("shop", declaration.Traits{Name: "shop"}))
@@ -53,7 +53,7 @@ func TestUsersAndGroupsOnAMachine(t *testing.T) {
 			t.Errorf("there is still\n%s", got)
 		}
 	})
-	t.Run("what was there stays", func(t *testing.T) {
+	r.turn(t, "what was there stays", func(t *testing.T) {
 		r.sh(t, "groupadd -g 700 was; groupadd more; useradd -u 701 -g was -s /bin/false -d /was was; gpasswd -a was more >/dev/null")
 		all := list(group("g", "was", 0), user("u", declaration.Traits{Name: "was", Groups: []string{"audio"}, Shell: "/bin/sh"}))
 		r.says(t, all, "g ok", "u changed")
@@ -70,7 +70,7 @@ func TestUsersAndGroupsOnAMachine(t *testing.T) {
 		}
 		r.sh(t, "groupdel was; groupdel more")
 	})
-	t.Run("what is refused", func(t *testing.T) {
+	r.turn(t, "what is refused", func(t *testing.T) {
 		r.sh(t, "groupadd -g 700 was; useradd -u 701 -g was was; groupadd board")
 		r.says(
 			t, list(
@@ -86,7 +86,7 @@ func TestUsersAndGroupsOnAMachine(t *testing.T) {
 		r.says(t, nil, "after removed", "held removed [group board was there before, and stays]")
 		r.sh(t, "userdel was; groupdel was 2>/dev/null; groupdel board")
 	})
-	t.Run("never while it is used", func(t *testing.T) {
+	r.turn(t, "never while it is used", func(t *testing.T) {
 		all := list(group("g", "board", 0), user("u", declaration.Traits{Name: "board", Group: "board"}, "m/g"))
 		r.says(t, all, "g changed", "u changed")
 		pid := r.sh(t, "setpriv --reuid board --clear-groups sleep 600 >/dev/null 2>&1 & echo $!; until [ $(stat -c %%U /proc/$!) = board ]; do sleep 0.05; done")
@@ -97,7 +97,7 @@ func TestUsersAndGroupsOnAMachine(t *testing.T) {
 		r.sh(t, "kill %s; while [ -d /proc/%s ]; do sleep 0.05; done", pid, pid)
 		r.says(t, nil, "g removed", "u removed")
 	})
-	t.Run("whoever has the lock is waited for", func(t *testing.T) {
+	r.turn(t, "whoever has the lock is waited for", func(t *testing.T) {
 		r.sh(t, "sleep 600 >/dev/null 2>&1 & printf %%s $! | tee /root/pid >/etc/passwd.lock")
 		rep, _ := r.apply(t, list(user("u", declaration.Traits{Name: "board"})))
 		if got := sketch(rep); !strings.HasPrefix(got, `u waiting (change "user board": useradd: lock /etc/passwd.lock already used by PID `) ||
@@ -108,7 +108,7 @@ func TestUsersAndGroupsOnAMachine(t *testing.T) {
 		r.says(t, list(user("u", declaration.Traits{Name: "board"})), "u changed")
 		r.says(t, nil, "u removed")
 	})
-	t.Run("killed anywhere", func(t *testing.T) {
+	r.turn(t, "killed anywhere", func(t *testing.T) {
 		first := list(group("extra", "extra", 0), group("team", "board", 712), user("user", declaration.Traits{
 			Name: "board", UID: 713, Group: "board", Groups: []string{"extra"}, Shell: "/bin/sh",
 		}, "m/extra", "m/team"), user("shop", declaration.Traits{Name: "shop", UID: 714}))

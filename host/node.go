@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"time"
 
@@ -109,6 +110,8 @@ func (n *node) look(ctx context.Context, a aim, cause report.Cause, source resou
 		return report.Report{}, err
 	}
 	facts := n.sys.Facts()
+	facts.Capabilities = append(facts.Capabilities, n.engine.Keeps()...)
+	slices.Sort(facts.Capabilities)
 	ended := began.Add(time.Since(began)) // though the clock may have been set meanwhile
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -49,7 +49,7 @@ func boots(t *testing.T) *real {
 	t.Cleanup(func() { must(t, m.Remove(ctx)) })
 	b, err := os.ReadFile(program(t))
 	must(t, err)
-	must(t, os.WriteFile(filepath.Join(m.Root, "usr/local/bin/mesh-host"), b, 0o755)) //nolint:gosec // a program
+	must(t, os.WriteFile(filepath.Join(m.Root, "usr/local/bin/mesh-host"), b, 0o755))
 	state, err := m.Boot(ctx)
 	if err != nil || state != "running" {
 		t.Fatalf("%q, %v", state, err)
@@ -184,4 +184,10 @@ func (r *real) sweep(t *testing.T, prefixes []string, facts func(t testing.TB) s
 			t.Fatalf("step %d, %s, and then nothing:\ngot\n%s\nwant\n%s", k.step, k.point, got, want[len(want)-1])
 		}
 	}
+}
+
+// turn is one case of several that share a machine: they come one after another.
+func (r *real) turn(t *testing.T, name string, do func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, do)
 }

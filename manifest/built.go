@@ -73,7 +73,7 @@ func checkBuilt(b Built, r *document.Reading) {
 const wantDigest = "want sha256: and 64 lower-case hexadecimal digits"
 
 func (x BuiltResource) thing() thing {
-	f, _ := fieldsOf(x.Type)
+	f := fieldsOf(x.Type)
 	return thing{
 		id: x.ID, kind: x.Type, path: x.Path, must: f.built, mode: x.Mode, content: x.Content, target: x.Target, after: x.After, traits: x.Traits,
 		has: map[string]bool{

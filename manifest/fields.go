@@ -31,7 +31,7 @@ type fields struct {
 	may           []string
 }
 
-func fieldsOf(resourceType string) (fields, bool) {
+func fieldsOf(resourceType string) fields {
 	table := map[string]fields{
 		typeFile:      {source: []string{"path", "content|from"}, built: []string{"path", "content|digest"}, may: []string{"mode", "size"}},
 		typeDirectory: {source: []string{"path"}, built: []string{"path"}, may: []string{"mode"}},
@@ -39,11 +39,11 @@ func fieldsOf(resourceType string) (fields, bool) {
 		typeArchive:   {source: []string{"path", "artifact"}, built: []string{"path", "digest"}},
 	}
 	if f, ok := table[resourceType]; ok {
-		return f, true
+		return f
 	}
 	// What is no file is declared as it stands in the manifest.
-	f, ok := declaration.FieldsOf(declaration.Type(resourceType))
-	return fields{source: f.Must, built: f.Must, may: f.May}, ok
+	f, _ := declaration.FieldsOf(declaration.Type(resourceType))
+	return fields{source: f.Must, built: f.Must, may: f.May}
 }
 
 func resourceTypes() []string {

@@ -1,5 +1,7 @@
 package manifest
 
+import "slices"
+
 // Key is one key of module.json, for people: what may stand there, and what it means.
 type Key struct {
 	Path  string // "resources[].id", "settings.NAME.type"
@@ -9,7 +11,7 @@ type Key struct {
 
 // Keys is every key of module.json, in the order of the page that lists them.
 func Keys() []Key {
-	return []Key{
+	all := []Key{
 		{"$schema", "text", "for editors; it has no meaning here"},
 		{"module", "name; must be there", "the name that `mesh module add` was given"},
 		{"summary", "one line", "what it is, for people; at most 1 KiB"},
@@ -34,6 +36,12 @@ func Keys() []Key {
 		{"settings.NAME.default", "a value of that type", "what it is where nothing is chosen. A setting without one must be set by each assignment"},
 		{"settings.NAME.says", "one line", "what it is, for people"},
 		{"resources", "list", "what it puts on a machine"},
+	}
+	return slices.Concat(all, resourceKeys(), buildKeys())
+}
+
+func resourceKeys() []Key {
+	return []Key{
 		{"resources[].id", "name; must be there", "its name in the module, once"},
 		{"resources[].type", "`file`, `directory`, `link`, `archive`, `group`, `user` or `service`; must be there", "what it is"},
 		{"resources[].after", "list of names", "ids of resources earlier in the list that must be right before anything is done about this one, beside those that it stands on by what it says"},
@@ -55,6 +63,11 @@ func Keys() []Key {
 		{"resources[].state", "`running` or `stopped`; must be there of a service", "what it is to be"},
 		{"resources[].enabled", "`true` or `false`", "of a service: whether it is started at boot. Where it is not given, what runs is, and what is stopped is not"},
 		{"resources[].restart_on", "list of names", "of a service: ids of the resources earlier in the list that it is made from. It comes after them, and is restarted when one of them has changed since the process that runs was started"},
+	}
+}
+
+func buildKeys() []Key {
+	return []Key{
 		{"build", "object", "what to make of the source. Without it there is nothing to make: the build is the manifest with its files"},
 		{"build.in", "image", "the container image whose root file system commands run in, as `golang:1.26`; what its tag means is looked up, and a module is built again when that moves. `mesh.internal/MODULE` is the image that a module of the mesh makes. Without it they run in the builder's own, which is not reproducible in general"},
 		{"build.run", "list of commands", "what makes the artifacts"},

@@ -141,7 +141,7 @@ func (c *checker) traits(at string, t thing) {
 // belong checks that the fields that are there belong to the type, and that
 // those that it needs are there.
 func (c *checker) belong(at string, t thing) {
-	f, _ := fieldsOf(t.kind)
+	f := fieldsOf(t.kind)
 	belongs := slices.Clone(f.may)
 	for _, must := range t.must {
 		choices := strings.Split(must, "|")

@@ -211,7 +211,7 @@ func none() keywords { return keywords{"maxLength": 0} }
 func resourceRules() []any {
 	rules := make([]any, 0, len(resourceTypes()))
 	for _, t := range resourceTypes() {
-		f, _ := fieldsOf(t)
+		f := fieldsOf(t)
 		rules = append(rules, keywords{"if": keywords{"properties": keywords{"type": keywords{"const": t}}, "required": []string{"type"}}, "then": keysOf(f)})
 	}
 	return rules

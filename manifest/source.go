@@ -52,7 +52,7 @@ func checkSource(s Source, r *document.Reading) {
 }
 
 func (x Resource) thing() thing {
-	f, _ := fieldsOf(x.Type)
+	f := fieldsOf(x.Type)
 	return thing{
 		id: x.ID, kind: x.Type, path: x.Path, must: f.source, mode: x.Mode, content: x.Content, target: x.Target, after: x.After, traits: x.Traits,
 		has: map[string]bool{

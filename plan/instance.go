@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"noxmesh/declaration"
 	"noxmesh/manifest"
 )
 
@@ -81,15 +82,23 @@ func GrantedBy(modules []Module, kind string) []string {
 }
 
 // lacks is the capabilities that a module needs and the node has said it does
-// not have; empty where there are none, or where it has not said.
+// not have; empty where there are none, or where it has not said. What the
+// module's resources are is one of them each: an older host does not know them
+// all, and would refuse the whole declaration.
 func (c *compiler) lacks(name string) string {
 	if c.facts.Can == nil {
 		return ""
 	}
 	b, _ := c.modules[name].counts()
+	can := func(capability string) bool { return slices.Contains(*c.facts.Can, capability) }
+	for _, t := range kept(b) {
+		if !can(declaration.Keeps(t)) {
+			return fmt.Sprintf("has a resource of type %s, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does", t)
+		}
+	}
 	var missing []string
 	for _, capability := range b.Capabilities {
-		if !slices.Contains(*c.facts.Can, capability) {
+		if !can(capability) {
 			missing = append(missing, fmt.Sprintf("%q", capability))
 		}
 	}
@@ -104,13 +113,32 @@ func (c *compiler) lacks(name string) string {
 	return fmt.Sprintf("needs the capability %s, and the node %s", strings.Join(missing, " and "), has)
 }
 
+// kept is the types of a module's resources that are no files, each once.
+func kept(b manifest.Built) []declaration.Type {
+	var types []declaration.Type
+	for _, r := range b.Resources {
+		t := declaration.Type(r.Type)
+		if _, known := declaration.FieldsOf(t); known && !t.IsFile() && !slices.Contains(types, t) {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
 // cannotDo is lacks, and that a node on which the module would be new has not
 // said what it can.
 func (c *compiler) cannotDo(name string) string {
+	if c.facts.Can != nil || c.had[name] {
+		return c.lacks(name)
+	}
 	b, _ := c.modules[name].counts()
-	if c.facts.Can == nil && len(b.Capabilities) > 0 && !c.had[name] {
+	if len(b.Capabilities) > 0 {
 		c.plan.Unheard = true
 		return fmt.Sprintf("needs the capability %q, and the node has not reported yet which it has", b.Capabilities[0])
 	}
-	return c.lacks(name)
+	if types := kept(b); len(types) > 0 {
+		c.plan.Unheard = true
+		return fmt.Sprintf("has a resource of type %s, and the node has not reported yet which its host keeps", types[0])
+	}
+	return ""
 }

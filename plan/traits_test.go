@@ -15,13 +15,26 @@ func holding(resources ...manifest.BuiltResource) func(*manifest.Built) {
 	return func(m *manifest.Built) { m.Resources = append(m.Resources, resources...) }
 }
 
+// whole is facts of a node that keeps whatever a host can.
+func whole(assigned string, modules ...plan.Module) plan.Facts {
+	f := facts(assigned, "", modules...)
+	var can []string
+	for _, t := range declaration.Types() {
+		if !t.IsFile() {
+			can = append(can, declaration.Keeps(t))
+		}
+	}
+	f.Can = &can
+	return f
+}
+
 func account(id, kind string, t declaration.Traits, after ...string) manifest.BuiltResource {
 	return manifest.BuiltResource{ID: id, Type: kind, Traits: &t, After: after}
 }
 
 func TestWhatIsNoFileIsDeclared(t *testing.T) {
 	t.Parallel()
-	p := plan.Compile(facts("a b", "",
+	p := plan.Compile(whole("a b",
 		declared("a", holding(account("team", "group", declaration.Traits{Name: "team", GID: 7}))),
 		declared("b", holding(
 			manifest.BuiltResource{ID: "etc", Type: "directory", Path: "/etc/b"},
@@ -53,18 +66,18 @@ func TestTwoModulesDoNotHaveOneUser(t *testing.T) {
 	}
 	check(t, []compileCase{
 		{
-			name: "in two modules", facts: facts("a b", "", declared("a", holding(user("u", "x"))), declared("b", holding(user("v", "x")))), body: "a", wanted: "a b",
+			name: "in two modules", facts: whole("a b", declared("a", holding(user("u", "x"))), declared("b", holding(user("v", "x")))), body: "a", wanted: "a b",
 			leftOut: `b: it claims user x, which "a" has`,
 		},
 		{
-			name: "in one, filled in", facts: facts("a", "", declared("a", holding(user("u", "laptop"), user("v", "${node.name}")))), wanted: "a",
+			name: "in one, filled in", facts: whole("a", declared("a", holding(user("u", "laptop"), user("v", "${node.name}")))), wanted: "a",
 			leftOut: `a: resource "v": it is user laptop, and so is "u"`,
 		},
 		{
-			name: "no name any more", facts: facts("a", "", declared("a", holding(user("u", "${node.name}:x")))), wanted: "a",
+			name: "no name any more", facts: whole("a", declared("a", holding(user("u", "${node.name}:x")))), wanted: "a",
 			leftOut: `a: resource "u": its name: "laptop:x" is not the name of a user or a group, want lower-case letters, digits, _ and -, not a digit first, at most 32`,
 		},
-		{name: "a user and a group", facts: facts("a", "", declared("a", holding(user("u", "x"), account("g", "group", declaration.Traits{Name: "x"})))), body: "a"},
+		{name: "a user and a group", facts: whole("a", declared("a", holding(user("u", "x"), account("g", "group", declaration.Traits{Name: "x"})))), body: "a"},
 	})
 }
 
@@ -74,7 +87,7 @@ func TestAServiceComesAfterWhatItStandsOn(t *testing.T) {
 		return manifest.BuiltResource{ID: id, Type: "directory", Path: path}
 	}
 	unit := "app@${node.name}.service"
-	p := plan.Compile(facts("a b", "",
+	p := plan.Compile(whole("a b",
 		declared("b", holding(account("other", "user", declaration.Traits{Name: "other"}))),
 		declared("a", holding(
 			file("conf", "/etc/app"), file("far", "/srv/far"), account("user", "user", declaration.Traits{Name: "app"}),
@@ -95,4 +108,20 @@ func TestAServiceComesAfterWhatItStandsOn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%v %v %s", p.LeftOut, p.Held, diff)
 	}
+}
+
+// A host that does not know a type would refuse all that it is told: it is told
+// nothing of the module, and people are told why.
+func TestAnOldHostIsToldNothingThatItDoesNotKeep(t *testing.T) {
+	t.Parallel()
+	user := declared("a", holding(account("u", "user", declaration.Traits{Name: "x"})))
+	site := declared("b", nil, "directory d /srv")
+	old, had, unheard := facts("a b", "", user, site), facts("a b", "a", user, site), facts("a b", "", user, site)
+	old.Can, had.Can = &[]string{"systemd"}, &[]string{"keeps-group"}
+	const why = `has a resource of type user, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does`
+	check(t, []compileCase{
+		{name: "new to the node", facts: old, body: "b", wanted: "a b", leftOut: "a: " + why},
+		{name: "the node has it", facts: had, body: "b", wanted: "a b", held: "a: " + why},
+		{name: "not heard of yet", facts: unheard, body: "b", wanted: "a b", leftOut: "a: has a resource of type user, and the node has not reported yet which its host keeps"},
+	})
 }

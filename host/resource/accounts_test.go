@@ -37,6 +37,9 @@ func TestUsersOfAFolder(t *testing.T) {
 			t.Errorf("got %+v, want %s", res, want)
 		}
 	}
+	if keeps := m.engine.Keeps(); len(keeps) > 0 {
+		t.Errorf("a folder keeps %v", keeps)
+	}
 	res := m.apply(group(declaration.Traits{Name: "short"})).Resources[0]
 	if want := `change "group short": this host keeps the folder "`; !strings.HasPrefix(res.Error, want) || !strings.HasSuffix(res.Error, `", and "groupadd" works on a machine`) {
 		t.Errorf("got  %s\nwant %s…", res.Error, want)

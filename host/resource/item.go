@@ -3,7 +3,6 @@ package resource
 import (
 	"io/fs"
 	"path"
-	"slices"
 	"strconv"
 
 	"noxmesh/archive"
@@ -122,15 +121,8 @@ func newItems(body declaration.Body) []*item {
 		if r.Type != declaration.File && r.Path != "" {
 			paths[r.Path] = i
 		}
-		needs := r.After
-		if r.Traits != nil {
-			needs = slices.Concat(needs, r.RestartOn)
-		}
-		for _, id := range needs {
-			if n, ok := ids[id]; ok && n < i { // said is only what comes earlier
-				items[i].needs = append(items[i].needs, n)
-			}
-		}
+		items[i].come(ids, i, r.After)
+		items[i].come(ids, i, r.RestartsOn())
 	}
 	for i, it := range items {
 		if it.res.Path == "" {
@@ -145,6 +137,15 @@ func newItems(body declaration.Body) []*item {
 		level(items, i)
 	}
 	return items
+}
+
+// come says that item i comes after these; said is only what comes earlier.
+func (it *item) come(ids map[string]int, i int, after []string) {
+	for _, id := range after {
+		if n, ok := ids[id]; ok && n < i {
+			it.needs = append(it.needs, n)
+		}
+	}
 }
 
 func level(items []*item, i int) int {

@@ -37,7 +37,8 @@ type kind interface {
 // rankedKind is a kind, and how it goes with the others.
 type rankedKind struct {
 	of    declaration.Type
-	early bool // what is no longer declared of it goes before anything else is done, not after
+	needs string // what is there on a machine that has such things at all; empty: on every one
+	early bool   // what is no longer declared of it goes before anything else is done, not after
 	kind
 }
 
@@ -47,8 +48,21 @@ func kinds() []rankedKind {
 	return []rankedKind{
 		{of: declaration.Group, kind: groups{}},
 		{of: declaration.User, kind: users{}},
-		{of: declaration.Service, kind: services{}, early: true},
+		{of: declaration.Service, kind: services{}, early: true, needs: "/run/systemd/system"}, // it is there where systemd has booted the machine
 	}
+}
+
+// Keeps is the capabilities of this host on this machine, beside files: what a plan
+// may have it keep.
+func (e *Engine) Keeps() []string {
+	defer e.sys.Forget()
+	var all []string
+	for _, k := range e.kinds {
+		if e.sys.Whole() && (k.needs == "" || e.sys.Has(k.needs)) {
+			all = append(all, declaration.Keeps(k.of))
+		}
+	}
+	return all
 }
 
 // holding is one resource that is no file, on its way through a wave; or what the

@@ -43,9 +43,7 @@ type service struct {
 func (services) look(ctx context.Context, p *pass, all []*holding) {
 	units, err := p.manager(ctx)
 	if err != nil {
-		for _, h := range all {
-			h.failed(err)
-		}
+		allFailed(all, err)
 		return
 	}
 	services := make([]*service, 0, len(all))
@@ -194,9 +192,7 @@ func (s *service) cannot() string {
 func (services) change(ctx context.Context, p *pass, all []*holding) {
 	units, err := p.manager(ctx)
 	if err != nil {
-		for _, h := range all {
-			h.failed(err)
-		}
+		allFailed(all, err)
 		return
 	}
 	stale := false
@@ -207,24 +203,35 @@ func (services) change(ctx context.Context, p *pass, all []*holding) {
 	})
 	if stale { // once for all of them
 		if err := effect.Do("resource.units.reload", func() error { return units.Reload(ctx) }); err != nil {
-			for _, h := range all {
-				h.failed(err)
-			}
+			allFailed(all, err)
 		}
 	}
+	bringAll(ctx, units, all)
+}
+
+func allFailed(all []*holding, err error) {
+	for _, h := range all {
+		h.failed(err)
+	}
+}
+
+// bringAll has the units started or stopped, side by side.
+func bringAll(ctx context.Context, units *system.Units, all []*holding) {
 	var group errgroup.Group
 	group.SetLimit(servicesOnce)
 	for _, h := range all {
-		if s, _ := h.found.memory.(*service); s.err == nil && s.idle {
-			group.Go(func() error {
-				ctx, cancel := context.WithTimeout(ctx, serviceLimit)
-				defer cancel()
-				if err := s.bring(ctx, units); err != nil {
-					h.failed(err)
-				}
-				return nil
-			})
+		s, _ := h.found.memory.(*service)
+		if s.err != nil || !s.idle {
+			continue
 		}
+		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, serviceLimit)
+			defer cancel()
+			if err := s.bring(ctx, units); err != nil {
+				h.failed(err)
+			}
+			return nil
+		})
 	}
 	_ = group.Wait() // nobody returns one
 }
@@ -280,28 +287,19 @@ func stop(ctx context.Context, units *system.Units, u system.Unit, name string) 
 // what it has enabled.
 func (services) leave(ctx context.Context, p *pass, all []*holding) {
 	units, err := p.manager(ctx)
+	if err != nil {
+		allFailed(all, err)
+		return
+	}
 	each(ctx, serviceLimit, all, func(ctx context.Context, h *holding) error {
-		if err != nil {
-			return err
-		}
-		s := &service{holding: h}
-		if err := s.read(ctx, units); err != nil {
-			return err
-		}
 		note := readNote(h.hold.Note)
-		if note.enabled && (s.enabled == "enabled" || s.enabled == "enabled-runtime") {
-			if err := effect.Do("resource.unit.release", func() error { return units.Disable(ctx, h.name()) }); err != nil {
-				return err
-			}
-		}
-		if note.started {
-			if err := stop(ctx, units, s.unit, h.name()); err != nil {
-				return err
-			}
-		}
 		if !note.started && !note.enabled {
 			h.stays = h.hold.Subject + " was as it is before, and stays so"
 			return nil
+		}
+		s := &service{holding: h}
+		if err := s.undo(ctx, units, note); err != nil {
+			return err
 		}
 		if err := s.read(ctx, units); err != nil {
 			return err
@@ -311,4 +309,19 @@ func (services) leave(ctx context.Context, p *pass, all []*holding) {
 		}
 		return nil
 	})
+}
+
+func (s *service) undo(ctx context.Context, units *system.Units, note serviceNote) error {
+	if err := s.read(ctx, units); err != nil {
+		return err
+	}
+	if note.enabled && isEnabled(s.enabled, false) {
+		if err := effect.Do("resource.unit.release", func() error { return units.Disable(ctx, s.name()) }); err != nil {
+			return err
+		}
+	}
+	if !note.started {
+		return nil
+	}
+	return stop(ctx, units, s.unit, s.name())
 }

@@ -89,7 +89,7 @@ func end(u system.Unit) string {
 	case 2, 3:
 		how = "its main process was ended by signal " + strconv.FormatInt(u.Status, 10)
 	}
-	if seconds := int(u.Ran.Round(time.Second).Seconds()); seconds > 0 {
+	if seconds := int(u.Ran / time.Second); seconds > 0 {
 		return fmt.Sprintf("%s after %d s", how, seconds)
 	}
 	return how + " at once"

@@ -109,34 +109,36 @@ func number(n int64) string {
 // mean refuses another number, as for a group, and a group that is not there.
 func (users) mean(p *pass, all []*holding) {
 	a, err := readAccounts(p.sys)
+	if err != nil {
+		allFailed(all, err)
+		return
+	}
 	for _, h := range all {
 		u, there := a.users[h.name()]
-		switch {
-		case err != nil:
-			h.failed(err)
-		case there && h.want.UID != 0 && u.uid != h.want.UID:
+		if there && h.want.UID != 0 && u.uid != h.want.UID {
 			h.refused("declare that one, or take the user away yourself once nothing belongs to it",
 				"it has uid %d, declared is %d, and files belong to the number", u.uid, h.want.UID)
-		default:
-			for _, g := range append([]string{h.want.Group}, h.want.Groups...) {
-				if g != "" && a.teams[g].name == "" {
-					h.refused("declare the group before the user", "there is no group %q", g)
-				}
+		}
+		for _, g := range append([]string{h.want.Group}, h.want.Groups...) {
+			if g != "" && a.teams[g].name == "" {
+				h.refused("declare the group before the user", "there is no group %q", g)
 			}
 		}
-		if h.err != nil {
-			continue
-		}
-		var note []string
-		if there {
-			note = noteOf(h)
-		} else if note = []string{madeHome + homeOf(h.want), madeShell + shellOf(h.want)}; a.teams[h.name()].name == "" && h.want.Group == "" {
-			note = append(note, own)
-		}
-		note = append(note, missing(h, a)...)
-		slices.Sort(note)
-		h.hold.Note = strings.Join(slices.Compact(note), " ")
+		h.hold.Note = meant(h, a, there)
 	}
+}
+
+// meant is the note of a user that is about to be changed, or made.
+func meant(h *holding, a accounts, there bool) string {
+	var note []string
+	if there {
+		note = noteOf(h)
+	} else if note = []string{madeHome + homeOf(h.want), madeShell + shellOf(h.want)}; a.teams[h.name()].name == "" && h.want.Group == "" {
+		note = append(note, own)
+	}
+	note = append(note, missing(h, a)...)
+	slices.Sort(note)
+	return strings.Join(slices.Compact(note), " ")
 }
 
 func homeOf(t declaration.Traits) string { return cmp.Or(t.Home, "/nonexistent") }

@@ -38,7 +38,7 @@ func (r *Root) Facts() report.Facts {
 		{"podman", []string{"/usr/bin/podman"}},
 		{"systemd", []string{"/run/systemd/system"}}, // it is there where systemd has booted the machine
 	} {
-		if slices.ContainsFunc(c.paths, r.has) {
+		if slices.ContainsFunc(c.paths, r.Has) {
 			f.Capabilities = append(f.Capabilities, c.name)
 		}
 	}
@@ -46,7 +46,8 @@ func (r *Root) Facts() report.Facts {
 	return f
 }
 
-func (r *Root) has(file string) bool {
+// Has reports whether there is something at this path.
+func (r *Root) Has(file string) bool {
 	d, err := r.Dir(path.Dir(file))
 	if err != nil {
 		return false

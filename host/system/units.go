@@ -153,7 +153,7 @@ func (u *Units) Reset(ctx context.Context, name string) error {
 	return said(u.conn.ResetFailedUnitContext(ctx, name), "reset it")
 }
 
-// Start starts the unit, and is how that ended: done, failed, timeout, dependency, …
+// Start starts the unit, and is how that ended: done, failed, timeout, dependency and others.
 func (u *Units) Start(ctx context.Context, name string) (string, error) {
 	return job(ctx, name, "start it", u.conn.StartUnitContext)
 }
