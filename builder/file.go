@@ -221,6 +221,12 @@ func (b *baking) act(ctx context.Context, at int, a recipe.Act) error {
 		if a.From >= 0 {
 			t.Root, t.Leaves = b.stages[a.From].Dir, ignore.List{}
 		}
+		if a.Whose != "" {
+			var err error
+			if t.Whose, err = s.Named(a.Whose); err != nil {
+				return err
+			}
+		}
 		return s.Copy(ctx, t)
 	})
 	return disk.Say(err, b.bench.dir)

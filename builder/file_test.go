@@ -1,7 +1,12 @@
 package builder
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +15,7 @@ import (
 	"testing"
 
 	"noxmesh/delivery/build"
+	"noxmesh/internal/oci"
 	"noxmesh/internal/oci/imagetest"
 	"noxmesh/manifest"
 )
@@ -113,7 +119,10 @@ func TestALineThatIsNotTakenIsNamed(t *testing.T) {
 		from + "HEALTHCHECK --retry=1 CMD x\n":    "Containerfile:2: HEALTHCHECK: --retry=1 is not taken",
 		from + "RUN --mount=type=cache x\n":       "Containerfile:2: RUN --mount=type=cache is not taken",
 		from + "RUN <<E\nx\nE\n":                  "Containerfile:2: RUN with a here-document is not taken",
-		from + "COPY --chown=1 a b\n":             "Containerfile:2: COPY --chown=1 is not taken",
+		from + "COPY --chmod=1 a b\n":             "Containerfile:2: COPY --chmod=1 is not taken",
+		from + "COPY --chown=a:b:c a b\n":         "Containerfile:2: COPY --chown=a:b:c is not taken",
+		from + "COPY --chown=www out2 /\n":        `Containerfile:2: COPY: there is no "www" in /etc/passwd of the image`,
+		from + "ARG A=:\nCOPY --chown=$A a b\n":   "Containerfile:3: COPY: --chown=: is nobody",
 		from + "COPY --from=debian a b\n":         `Containerfile:2: COPY --from=debian is not taken: "debian" is no earlier stage`,
 		from + "COPY --from=a a b\n":              `Containerfile:2: COPY --from=a is not taken: "a" is no earlier stage`,
 		from + "COPY a\n":                         "Containerfile:2: COPY is followed by what is copied",
@@ -237,5 +246,44 @@ func TestAnImageIsMadeOnWhatTheRequestSaysThatATagIs(t *testing.T) {
 	q.Bases, q.Attempt = nil, 2
 	if a := r.build(identified(t, q)); a.Outcome != build.OutcomeFailed || !strings.Contains(a.Why, "Containerfile:1: FROM "+name+": the request does not say which image that is") {
 		t.Errorf("%s at %s: %s", a.Outcome, a.Step, a.Why)
+	}
+}
+
+// What is copied for somebody is his in the layer, and stays his when a command writes
+// to it; what a command makes is root's.
+func TestWhatIsCopiedForSomebodyIsHis(t *testing.T) {
+	t.Parallel()
+	needsSandbox(t)
+	images, r := imagetest.Serve(t), newRig(t)
+	base := insideImage(t, "below")
+	base.Layers = append(base.Layers, imagetest.Layer{{Name: "etc/passwd", Text: "root:x:0:0::/:/bin/sh\nwww:x:33:34::/:/bin/sh\n"}})
+	below := images.Host + "/site/base@" + string(images.Push("site/base", "1", base)[0])
+	packed := string(imagetest.Layer{{Name: "in/run", Text: "run\n"}}.Tar())
+	a := r.module("app").build(map[string]string{
+		"module.json": fmt.Sprintf(fileManifest, ""), "web/a": "a", "packed": packed,
+		"Containerfile": "FROM " + below + " AS one\nCOPY --chown=www web /srv/\nFROM one\nADD --chown=7:8 packed /own\nCOPY web/a /srv/b\nRUN echo more >>/srv/a; : >/srv/new\n",
+	})
+	if a.Outcome != build.OutcomeBuilt {
+		t.Fatalf("%s at %s: %s", a.Outcome, a.Step, a.Why)
+	}
+	_, is := r.unpacked(a.Manifest.Built.Images[0])
+	var text bytes.Buffer
+	top := is.Layers[len(is.Layers)-1].Blob
+	must(t, r.registry.client.PullBlob(t.Context(), oci.Blob{Repository: "app", Digest: top.Digest, Size: top.Size}, &text))
+	z, err := gzip.NewReader(&text)
+	must(t, err)
+	got := map[string][2]int{}
+	for layer := tar.NewReader(z); ; {
+		h, err := layer.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		must(t, err)
+		got[h.Name] = [2]int{h.Uid, h.Gid}
+	}
+	for name, want := range map[string][2]int{"srv/": {33, 34}, "srv/a": {33, 34}, "srv/b": {}, "srv/new": {}, "own/": {7, 8}, "own/in/": {7, 8}, "own/in/run": {7, 8}} {
+		if is, there := got[name]; !there || is != want {
+			t.Errorf("%s is of %v, %t", name, is, there)
+		}
 	}
 }

@@ -54,7 +54,7 @@ func Write(ctx context.Context, root *os.Root, at string, alone bool, out io.Wri
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := add(t, root, path.Join(at, e.Path), e); err != nil {
+			if err := add(t, root, path.Join(at, e.Path), e, Owner{}); err != nil {
 				return fault.Wrap(fault.Unknown, err, "pack %q", e.Path)
 			}
 		}
@@ -62,10 +62,14 @@ func Write(ctx context.Context, root *os.Root, at string, alone bool, out io.Wri
 	})
 }
 
+// Owner is whose something is in an image, by numbers; the zero Owner is root.
+type Owner struct{ UID, GID int }
+
 // Change is one way in which an image differs from what it stands on.
 type Change struct {
 	archive.Entry
-	Gone bool // it is there no more, and nothing below it
+	Gone  bool // it is there no more, and nothing below it
+	Owner Owner
 }
 
 // Over writes changes as a layer, in their order. What they change is below root.
@@ -76,7 +80,7 @@ func Over(ctx context.Context, root *os.Root, changes []Change, out io.Writer) (
 			if c.Gone {
 				err = errors.Join(err, t.WriteHeader(header(path.Join(path.Dir(c.Path), ".wh."+path.Base(c.Path)), tar.TypeReg, 0o644, 0)))
 			} else if err == nil {
-				err = add(t, root, c.Path, c.Entry)
+				err = add(t, root, c.Path, c.Entry, c.Owner)
 			}
 			if err != nil {
 				return fault.Wrap(fault.Unknown, err, "pack %q", c.Path)
@@ -120,21 +124,21 @@ func way(t *tar.Writer, to string) error {
 	return nil
 }
 
-func add(t *tar.Writer, root *os.Root, name string, e archive.Entry) error {
+func add(t *tar.Writer, root *os.Root, name string, e archive.Entry, o Owner) error {
 	switch e.Kind {
 	case archive.Directory:
-		return t.WriteHeader(header(name+"/", tar.TypeDir, 0o755, 0))
+		return t.WriteHeader(o.of(header(name+"/", tar.TypeDir, 0o755, 0)))
 	case archive.Link:
 		h := header(name, tar.TypeSymlink, 0o777, 0)
 		h.Linkname = e.Target
-		return t.WriteHeader(h)
+		return t.WriteHeader(o.of(h))
 	case archive.File:
 	}
 	mode := int64(0o644)
 	if e.Executable {
 		mode = 0o755
 	}
-	if err := t.WriteHeader(header(name, tar.TypeReg, mode, e.Size)); err != nil {
+	if err := t.WriteHeader(o.of(header(name, tar.TypeReg, mode, e.Size))); err != nil {
 		return err
 	}
 	f, err := root.Open(e.Path)
@@ -148,6 +152,11 @@ func add(t *tar.Writer, root *os.Root, name string, e archive.Entry) error {
 
 func header(name string, kind byte, mode, size int64) *tar.Header {
 	return &tar.Header{Typeflag: kind, Name: name, Mode: mode, Size: size, ModTime: time.Unix(date, 0), Format: tar.FormatPAX}
+}
+
+func (o Owner) of(h *tar.Header) *tar.Header {
+	h.Uid, h.Gid = o.UID, o.GID
+	return h
 }
 
 type counted struct{ n int64 }

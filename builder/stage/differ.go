@@ -62,7 +62,9 @@ func (s *Stage) differs(at, rel string, d fs.DirEntry) (c layer.Change, differs 
 	if err != nil || s.below[rel] == is && s.has(rel) {
 		return c, false, err
 	}
-	return layer.Change{Entry: entry(rel, is, info.Size())}, true, nil
+	c = layer.Change{Entry: entry(rel, is, info.Size())}
+	c.Owner, _ = ownerOf(is.whose) // root where it says nothing
+	return c, true, nil
 }
 
 // gone is what was below and is there no more: of a folder that, and nothing in it.
@@ -98,6 +100,11 @@ func entry(rel string, is seen, size int64) archive.Entry {
 func look(at, rel string, info fs.FileInfo) (is seen, err error) {
 	mode := info.Mode()
 	is.kind = mode.Type()
+	if mode.IsDir() || mode.IsRegular() {
+		if is.whose, err = whose(at, rel); err != nil {
+			return is, err
+		}
+	}
 	switch {
 	case strings.HasPrefix(path.Base(rel), ".wh."):
 		return is, fault.New(fault.Invalid, "%q begins with .wh., which container tools take for the removal of another", document.Short("/"+rel))

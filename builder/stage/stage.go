@@ -26,6 +26,8 @@ type Owner struct{ UID, GID int }
 type Stage struct {
 	Dir   string
 	owner *Owner
+	gives *Owner          // whose what is made now is in the image; nil: root's
+	keeps bool            // what is copied stays whose it is in the image
 	below map[string]seen // by path: what it stands on
 }
 
@@ -34,11 +36,16 @@ type seen struct {
 	kind       fs.FileMode
 	executable bool
 	is         string // the digest of its bytes, or where a link leads
+	whose      string // in the image: UID:GID; empty for root, and for whoever has what it stands on
 }
 
 // Begin makes a stage at dir of the root file system at root; with none it is empty.
 func Begin(ctx context.Context, dir, root string, owner *Owner) (*Stage, error) {
-	s := &Stage{Dir: dir, owner: owner, below: map[string]seen{}}
+	return begin(ctx, &Stage{Dir: dir, owner: owner, below: map[string]seen{}}, root)
+}
+
+func begin(ctx context.Context, s *Stage, root string) (*Stage, error) {
+	dir := s.Dir
 	if err := s.folder(dir); err != nil || root == "" {
 		return s, err
 	}
@@ -49,16 +56,19 @@ func Begin(ctx context.Context, dir, root string, owner *Owner) (*Stage, error) 
 // On makes a stage at dir that stands on this one. What differs is told from what is
 // below both.
 func (s *Stage) On(ctx context.Context, dir string) (*Stage, error) {
-	on, err := Begin(ctx, dir, s.Dir, s.owner)
+	on, err := begin(ctx, &Stage{Dir: dir, owner: s.owner, keeps: true, below: map[string]seen{}}, s.Dir)
+	on.keeps = false
 	on.below = maps.Clone(s.below)
 	return on, err
 }
 
 func (s *Stage) own(at string) error {
-	if s.owner == nil {
-		return nil
+	if s.owner != nil {
+		if err := os.Lchown(at, s.owner.UID, s.owner.GID); err != nil {
+			return err
+		}
 	}
-	return os.Lchown(at, s.owner.UID, s.owner.GID)
+	return s.give(at)
 }
 
 func (s *Stage) folder(at string) error {
@@ -124,14 +134,17 @@ type Taking struct {
 	Leaves ignore.List // what of it is not seen
 	Words  []string    // patterns
 	To     string
-	Into   bool  // to is a folder
-	Unpack bool  // an archive is what is in it
-	Most   int64 // bytes of what is in an archive
+	Into   bool   // to is a folder
+	Unpack bool   // an archive is what is in it
+	Most   int64  // bytes of what is in an archive
+	Whose  *Owner // in the image; nil: root's
 }
 
 // Copy copies what the patterns name below a root into the stage: a file to a path, or
 // into a folder, and of a folder what is in it.
 func (s *Stage) Copy(ctx context.Context, t Taking) error {
+	s.gives = t.Whose
+	defer func() { s.gives = nil }()
 	for _, pattern := range t.Words {
 		all, err := t.matching(pattern)
 		if err != nil {
@@ -259,13 +272,30 @@ func (s *Stage) tree(ctx context.Context, from, to string, leaves func(rel strin
 // one copies one thing of a folder to a path of the stage.
 func (s *Stage) one(at string, d fs.DirEntry, to string) (seen, error) {
 	if d.IsDir() {
-		return seen{kind: fs.ModeDir}, s.Folder(to)
+		err := s.Folder(to)
+		if err == nil && s.keeps {
+			err = s.keep(at, to)
+		}
+		return seen{kind: fs.ModeDir}, err
 	}
 	info, err := d.Info()
 	if err != nil {
 		return seen{}, err
 	}
 	return s.file(at, info, to)
+}
+
+// keep lets a copy be whose its original is in the image.
+func (s *Stage) keep(from, to string) error {
+	owner, err := whose(from, to)
+	if err != nil || owner == "" {
+		return err
+	}
+	at, err := rootfs.Within(s.Dir, to)
+	if err != nil {
+		return err
+	}
+	return mark(at, owner)
 }
 
 // clear is where a path of the stage is, with the folders above it and nothing there.
@@ -301,7 +331,9 @@ func (s *Stage) file(from string, info fs.FileInfo, to string) (seen, error) {
 			err = os.Symlink(is.is, at)
 		}
 	case 0:
-		is.is, err = copyFile(from, at, is.executable)
+		if is.is, err = copyFile(from, at, is.executable); err == nil && s.keeps {
+			err = s.keep(from, to)
+		}
 	default:
 		err = fault.New(fault.Invalid, "%q is neither a file nor a folder nor a link", document.Short(to))
 	}

@@ -106,3 +106,62 @@ func TestWhatNoImageCanHaveIsNamed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Whose a file is in the image goes with it where it is moved, written to or stood on,
+// and not with what takes its place; a link is root's.
+func TestWhoseAFileIs(t *testing.T) {
+	t.Parallel()
+	below, err := stage.Begin(t.Context(), filepath.Join(t.TempDir(), "below"), base(t), nil)
+	must(t, err)
+	from := write(t, t.TempDir(), "d/a", "a", "d/b", "b", "d/in/c", "c", "d/l", "-> a", "same", "s")
+	copied := func(s *stage.Stage, to string, words ...string) {
+		t.Helper()
+		must(t, s.Copy(t.Context(), stage.Taking{Root: from, Words: words, To: to, Whose: &stage.Owner{UID: 33, GID: 34}}))
+	}
+	copied(below, "/new/deep", "d")
+	copied(below, "/same", "same") // what was there is as it was, and somebody else's now
+	s, err := below.On(t.Context(), filepath.Join(t.TempDir(), "on"))
+	must(t, err)
+	must(t, os.Rename(filepath.Join(s.Dir, "new/deep/a"), filepath.Join(s.Dir, "moved")))
+	f, err := os.OpenFile(filepath.Join(s.Dir, "new/deep/b"), os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	_, err = f.WriteString("more")
+	must(t, err)
+	must(t, f.Close())
+	must(t, s.Copy(t.Context(), stage.Taking{Root: from, Words: []string{"d/in/c"}, To: "/new/deep/in/c"}))
+	changes, err := s.Differs(t.Context())
+	must(t, err)
+	got := map[string]int{}
+	for _, c := range changes {
+		got[c.Path] = c.Owner.UID*1000 + c.Owner.GID
+	}
+	want := map[string]int{"new": 33034, "new/deep": 33034, "new/deep/b": 33034, "new/deep/in": 33034, "new/deep/in/c": 0, "new/deep/l": 0, "moved": 33034, "same": 33034}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	must(t, syscall.Setxattr(filepath.Join(s.Dir, "moved"), "user.mesh.owner", []byte("+1:2"), 0))
+	if _, err := s.Differs(t.Context()); err == nil || !strings.Contains(err.Error(), `"/moved" says in its attribute`) {
+		t.Error(err)
+	}
+}
+
+func TestWhoIsNamed(t *testing.T) {
+	t.Parallel()
+	root := write(t, t.TempDir(), "etc/passwd", "root:x:0:0::/:/bin/sh\nwww:x:33:34:a:/:\nodd:x:a:b\nshort:x\n", "etc/group", "adm:x:4:www\nodd:x:c\n")
+	s, err := stage.Begin(t.Context(), filepath.Join(t.TempDir(), "s"), root, nil)
+	must(t, err)
+	for who, want := range map[string]stage.Owner{
+		"7": {UID: 7, GID: 7}, "7:8": {UID: 7, GID: 8}, "www": {UID: 33, GID: 34}, "www:adm": {UID: 33, GID: 4}, "7:adm": {UID: 7, GID: 4}, "www:9": {UID: 33, GID: 9}, "root": {},
+	} {
+		if got, err := s.Named(who); err != nil || *got != want {
+			t.Errorf("%s is %v, %v", who, got, err)
+		}
+	}
+	for who, why := range map[string]string{
+		"none": `no "none" in /etc/passwd`, "www:none": `no "none" in /etc/group`, "odd": "has no numbers", "7:odd": "has no number", "short": "no \"short\"", "4294967295": "no \"4294967295\"", "-1": "no", "": "no",
+	} {
+		if _, err := s.Named(who); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+}

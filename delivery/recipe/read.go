@@ -155,6 +155,7 @@ func (r *reading) copies(stage *Stage, s container.Step) string {
 		key, value, _ := strings.Cut(flag, "=")
 		switch {
 		case key == "--link" && value == "": // how it is made, and not what
+		case key == "--chown" && value != "" && strings.Count(value, ":") < 2: // who that is only the stage knows
 		case key == "--from" && s.Name == "COPY":
 			at, ok := r.stage(value)
 			if !ok {
@@ -162,7 +163,7 @@ func (r *reading) copies(stage *Stage, s container.Step) string {
 			}
 			stage.from[s.Line] = at
 		default:
-			return fmt.Sprintf("%s %s is not taken: everything belongs to root, and only the executable bit is kept", s.Name, flag)
+			return fmt.Sprintf("%s %s is not taken: of rights only the executable bit is kept", s.Name, flag)
 		}
 	}
 	return ""

@@ -44,6 +44,7 @@ type Act struct {
 	To      string   // of COPY, where to; of a folder, which; of a command, where it runs
 	Into    bool     // of COPY: to is a folder
 	Unpack  bool     // ADD: what is an archive is unpacked
+	Whose   string   // of COPY and ADD, USER or USER:GROUP; empty for root
 	Env     [][2]string
 	Command bool
 }
@@ -242,7 +243,21 @@ func (s *State) copied(stage Stage, step container.Step) (*Act, error) {
 	if from, ok := stage.from[step.Line]; ok {
 		a.From = from
 	}
-	return a, nil
+	return a, s.whose(a, step)
+}
+
+// whose fills in whose a copy is in the image.
+func (s *State) whose(a *Act, step container.Step) (err error) {
+	for _, flag := range step.Flags {
+		who, is := strings.CutPrefix(flag, "--chown=")
+		if !is {
+			continue
+		}
+		if a.Whose, err = s.fill(who); err == nil && (a.Whose == "" || strings.HasPrefix(a.Whose, ":") || strings.HasSuffix(a.Whose, ":") || strings.Count(a.Whose, ":") > 1) {
+			err = fault.New(fault.Invalid, "--chown=%s is nobody: want USER or USER:GROUP", a.Whose)
+		}
+	}
+	return err
 }
 
 // pairs is what ARG, ENV and LABEL say. ENV and LABEL have an old form too, for one.
