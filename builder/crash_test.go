@@ -84,13 +84,47 @@ func TestABuilderIsKilledAnywhere(t *testing.T) {
 			t.Errorf("the sweep comes to %s %d times, want %s", name, some, number)
 		}
 	}
+	var kills, failures []end
 	for _, point := range points {
-		for _, how := range []string{"MESH_CRASH=" + point + ":before", "MESH_CRASH=" + point + ":after", "MESH_FAIL=" + point + ":ENOSPC"} {
-			t.Run(how, func(t *testing.T) {
-				t.Parallel()
-				sweepOn(t, nil, how)
-			})
-		}
+		kills = append(kills, plainly("MESH_CRASH="+point+":before"), plainly("MESH_CRASH="+point+":after"))
+		failures = append(failures, plainly("MESH_FAIL="+point+":ENOSPC"))
+	}
+	tellAll(t, nil, kills)
+	tellAll(t, nil, failures)
+}
+
+// end is what a builder meets: its name, and what its environment says of it.
+type end struct {
+	name string
+	env  func(s *story) []string
+}
+
+func plainly(how string) end {
+	return end{how, func(*story) []string { return []string{how} }}
+}
+
+// tellAll meets each of the ends, some to a story. A story goes on as long as nobody
+// has built what was asked for; what it does not come to any more is met in a new
+// one, from its beginning.
+func tellAll(t *testing.T, disk func() powered, ends []end) {
+	t.Helper()
+	for some := range slices.Chunk(ends, 8) {
+		t.Run(some[0].name, func(t *testing.T) {
+			t.Parallel()
+			var s *story
+			for _, e := range some {
+				if s != nil && !s.built() && s.meets(e) {
+					continue
+				}
+				if s != nil {
+					s.ends()
+				}
+				if s = begins(t, disk); !s.meets(e) {
+					t.Errorf("%s: a builder does not come to it", e.name)
+				}
+			}
+			s.ends()
+		})
 	}
 }
 
@@ -99,7 +133,9 @@ func TestABuilderIsKilledAnywhere(t *testing.T) {
 func passed(t *testing.T) (points []string) {
 	t.Helper()
 	ways := filepath.Join(t.TempDir(), "ways")
-	sweepOn(t, nil, "MESH_WAYS="+ways)
+	s := begins(t, nil)
+	s.meets(plainly("MESH_WAYS=" + ways))
+	s.ends()
 	list, err := os.ReadFile(ways)
 	must(t, err)
 	last := map[string]int{} // by way: where it stands
@@ -118,17 +154,29 @@ func passed(t *testing.T) (points []string) {
 
 // powered is where the power is cut when the builder is killed; nil where it is not.
 type powered interface {
-	mount(t *testing.T, dir string) (env []string)
+	mount(t *testing.T, dir string)
 	back(t *testing.T)
 }
 
-func sweepOn(t *testing.T, d powered, env ...string) {
+// story is one request, and a builder that is ended while it is at it.
+type story struct {
+	*rig
+	t       *testing.T
+	disk    powered
+	request build.Request
+	url     string
+	effects string // where the builder says what it has come to
+	first   document.Digest
+}
+
+func begins(t *testing.T, disk func() powered) *story {
 	t.Helper()
 	repo, rig := newRepository(t), newRig(t)
-	if d != nil {
-		env = d.mount(t, rig.config.State)
+	s := &story{rig: rig, t: t, effects: filepath.Join(t.TempDir(), "effects")}
+	if disk != nil {
+		s.disk = disk()
+		s.disk.mount(t, rig.config.State)
 	}
-	how := env[0]
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, err := io.ReadAll(r.Body)
 		if err == nil {
@@ -140,7 +188,8 @@ func sweepOn(t *testing.T, d powered, env ...string) {
 		}
 		_, _ = w.Write(data)
 	}))
-	defer server.Close()
+	t.Cleanup(server.Close)
+	s.url = server.URL
 	lib := rig.publishes("lib", map[string]string{"go.mod": "module example.com/lib\n", "lib/lib.go": "package lib\n", "lib/also.go": "-> lib.go"})
 	images := imagetest.Serve(t)
 	in := build.Environment{Image: images.Host + "/base", Digest: images.Push("base", "1", insideImage(t, "one"))[0]}
@@ -160,34 +209,71 @@ func sweepOn(t *testing.T, d powered, env ...string) {
 	q.Environment = &in
 	q.Closure, q.Laid = []manifest.Input{{Module: lib.Module, Artifact: lib.Artifact, Digest: lib.Digest}}, []build.Laid{lib}
 	q = identified(t, q)
+	s.request = q
 	rig.ask(q)
-	crash := strings.HasPrefix(how, "MESH_CRASH=")
-	killed := run(t, rig.config, server.URL, env...)
-	if d != nil {
-		d.back(t)
+	return s
+}
+
+// built reports whether somebody has built what was asked for.
+func (s *story) built() bool {
+	return s.controller.answers[s.request.ID].Outcome == build.OutcomeBuilt
+}
+
+// meets runs a builder that something happens to, and reports whether it came to
+// that. What is not answered then is asked for again.
+func (s *story) meets(e end) bool {
+	s.t.Helper()
+	must(s.t, os.RemoveAll(s.effects))
+	env := e.env(s)
+	how := env[0]
+	killed := run(s.t, s.config, s.url, append(env, "MESH_EFFECTS="+s.effects)...)
+	if s.disk != nil {
+		s.disk.back(s.t)
 	}
-	if crash && !killed {
-		t.Errorf("it was not killed")
-	}
-	first, answered := rig.controller.answers[q.ID]
-	if !answered || first.Outcome != build.OutcomeBuilt {
-		if answered && first.Outcome != build.OutcomeEnvironment {
-			t.Errorf("a full disk became %s at %s: %s", first.Outcome, first.Step, first.Why)
+	passed, err := os.ReadFile(s.effects)
+	must(s.t, err)
+	came := strings.Contains(string(passed), "fail "+strings.TrimPrefix(how, "MESH_FAIL=")+"\n")
+	if point, crash := strings.CutPrefix(how, "MESH_CRASH="); crash {
+		came = strings.Contains(string(passed), "crash "+point+"\n")
+		if came != killed {
+			s.t.Errorf("%s: it was killed is %t, and it came there is %t", how, killed, came)
 		}
-		if !rig.isKept(t, how) {
-			rig.ask(q) // the lease ran out
-		}
 	}
-	run(t, rig.config, server.URL)
+	if s.built() {
+		s.same()
+		return came
+	}
+	if a, answered := s.controller.answers[s.request.ID]; answered && a.Outcome != build.OutcomeEnvironment {
+		s.t.Errorf("%s: a full disk became %s at %s: %s", how, a.Outcome, a.Step, a.Why)
+	}
+	if !s.isKept(s.t, how, came) {
+		s.ask(s.request) // the lease ran out
+	}
+	return came
+}
+
+// same is that one request has one digest, however often it is built.
+func (s *story) same() {
+	s.t.Helper()
+	a := s.controller.answers[s.request.ID]
+	if s.first != "" && s.first != a.Build {
+		s.t.Errorf("two answers differ: %s and %s", s.first, a.Build)
+	}
+	s.first = a.Build
+}
+
+// ends lets a builder that nothing happens to come to the end, and looks at what is there.
+func (s *story) ends() {
+	t, rig, q := s.t, s.rig, s.request
+	t.Helper()
+	run(t, rig.config, s.url)
 	a := rig.controller.answers[q.ID]
 	if a.Outcome != build.OutcomeBuilt || a.Tests != build.TestsPassed {
 		t.Fatalf("%s at %s: %s", a.Outcome, a.Step, a.Why)
 	}
 	checkPublished(t, rig.registry, a)
 	checkProvenance(t, rig, q, a)
-	if first.Build != "" && first.Build != a.Build {
-		t.Errorf("two answers differ: %s and %s", first.Build, a.Build)
-	}
+	s.same()
 	var left []string
 	for _, dir := range []string{rig.config.State, filepath.Join(rig.config.State, "answers")} {
 		all, err := os.ReadDir(dir)
@@ -206,14 +292,14 @@ func sweepOn(t *testing.T, d powered, env ...string) {
 // isKept reports whether a builder that was killed there has its answer on the
 // disk, as it must when it has come to sending it: the answer comes from there
 // then, and not from another build.
-func (r *rig) isKept(t *testing.T, how string) bool {
+func (r *rig) isKept(t *testing.T, how string, came bool) bool {
 	t.Helper()
 	all, err := filepath.Glob(filepath.Join(r.config.State, "answers", "*.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	point, crash := strings.CutPrefix(how, "MESH_CRASH=builder.answer.")
-	if crash && (strings.HasPrefix(point, "send@") || strings.HasPrefix(point, "drop@") && strings.HasSuffix(point, "#1:before")) && len(all) != 1 {
+	if came && crash && (strings.HasPrefix(point, "send@") || strings.HasPrefix(point, "drop@") && strings.HasSuffix(point, "#1:before")) && len(all) != 1 {
 		t.Errorf("it was about to send an answer, and has kept %q", all)
 	}
 	return crash && len(all) == 1

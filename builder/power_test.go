@@ -25,26 +25,23 @@ func TestPowerIsCutInABuilder(t *testing.T) {
 	if len(cuts) < 40 {
 		t.Fatalf("only %v", cuts)
 	}
+	var ends []end
 	for _, c := range cuts {
-		if c.Point == power.End {
-			continue // that is after the last effect
+		if c.Point != power.End { // that is after the last effect
+			ends = append(ends, end{c.String(), func(s *story) []string { return s.disk.(*onDisk).disks.Env(c) }})
 		}
-		t.Run(c.String(), func(t *testing.T) {
-			t.Parallel()
-			sweepOn(t, &onDisk{blank: blank, cut: c})
-		})
 	}
+	tellAll(t, func() powered { return &onDisk{blank: blank} }, ends)
 }
 
 // onDisk is a builder whose state is on a disk of its own.
 type onDisk struct {
 	blank power.Image
-	cut   power.Cut
 	disks power.Disks
 }
 
 // mount puts what is in the folder on the disk, in its place.
-func (d *onDisk) mount(t *testing.T, dir string) (env []string) {
+func (d *onDisk) mount(t *testing.T, dir string) {
 	t.Helper()
 	was := dir + ".was"
 	for _, err := range []error{os.Rename(dir, was), os.Mkdir(dir, 0o755)} {
@@ -56,7 +53,6 @@ func (d *onDisk) mount(t *testing.T, dir string) (env []string) {
 	if out, err := exec.Command("sh", "-c", `cp -a "$0"/. "$1" && sync -f "$1"`, was, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, strings.TrimSpace(string(out)))
 	}
-	return d.disks.Env(d.cut)
 }
 
 // back is the power coming back.
