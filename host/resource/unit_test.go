@@ -134,3 +134,22 @@ func TestWhatAProcessWasStartedBefore(t *testing.T) {
 		t.Error("what has changed in this pass was taken for old")
 	}
 }
+
+// What was started a moment ago is looked at once more before long, and not for ever.
+func TestWhatIsYoungIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	p := &pass{Engine: m.engine}
+	for age, want := range map[time.Duration]time.Duration{time.Minute: 0, 3 * time.Second: lookAgain} {
+		p.Engine.soon = 0
+		p.soonAfter(loaded("active", "running", func(u *system.Unit) { u.Age = age }))
+		if p.Soon() != want {
+			t.Errorf("of an age of %s: %s", age, p.Soon())
+		}
+	}
+	p.soonAfter(loaded("active", "exited", func(u *system.Unit) { u.Kind, u.Age = "oneshot", 0 }))
+	m.apply()
+	if m.engine.Soon() != 0 {
+		t.Error("a pass in which nothing is young asks for another")
+	}
+}
