@@ -83,10 +83,19 @@ func (b *Blob) Extract(ctx context.Context, want func(Entry) bool, put func(Entr
 	defer x.decoder.Close()
 	fetch := fetcher{src: b.src, frames: frames, needed: x.needed(frames)}
 	defer fetch.close()
+	plain, packed := largest(frames)
 	made := slots(len(fetch.needed), func() *opening {
-		return &opening{plain: make([]byte, 0, FrameSize), packed: make([]byte, FrameSize+frameSlack)}
+		return &opening{plain: make([]byte, 0, plain), packed: make([]byte, packed)}
 	})
 	return line[opening]{slots: made, next: fetch.next(ctx), work: x.open, collect: x.deliver}.run(ctx)
+}
+
+// largest is what the largest frames hold, and have: mostly far less than they may.
+func largest(frames []frame) (plain int64, packed int) {
+	for _, f := range frames {
+		plain, packed = max(plain, f.end-f.begin), max(packed, f.length)
+	}
+	return plain, packed
 }
 
 // extraction is one run of Extract.

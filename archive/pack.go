@@ -131,8 +131,12 @@ type packing struct {
 }
 
 func (p *packer) run(ctx context.Context, root *os.Root) error {
+	most := int64(0)
+	for _, cut := range p.cuts {
+		most = max(most, cut.end-cut.begin)
+	}
 	made := slots(len(p.cuts), func() *packing {
-		return &packing{folder: newFolder(root), plain: make([]byte, FrameSize)}
+		return &packing{folder: newFolder(root), plain: make([]byte, most)}
 	})
 	defer func() {
 		for _, m := range made {
