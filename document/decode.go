@@ -58,6 +58,20 @@ func Read[T any](name string, data []byte, limits Limits) (T, *Reading) {
 	return v, r
 }
 
+// Again reads a document that this program wrote and has kept, where it is plain:
+// all of it must have its place in a T, and what else Decode looks for was looked
+// for before it was written. What it refuses may be right all the same: Decode says.
+func Again[T any](data []byte) (T, error) {
+	var v T
+	if !atSight(data) {
+		return v, fault.New(fault.Invalid, "a number that is not small")
+	}
+	if err := json.Unmarshal(data, &v, json.RejectUnknownMembers(true)); err != nil {
+		return v, fault.Wrap(fault.Invalid, err, "read what was written")
+	}
+	return v, nil
+}
+
 // Part is what a document that this program wrote says under the keys of T. All
 // else in it is passed over, and none of it is checked but its form.
 func Part[T any](data []byte) (T, error) {

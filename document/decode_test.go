@@ -77,3 +77,21 @@ func TestEachFaultSaysWhereAndWhatWouldBeRight(t *testing.T) {
 		})
 	}
 }
+
+// What was written is read again as it was; what only Decode can tell is left to it.
+func TestWhatWasWrittenIsReadAgain(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Name string `json:"name"`
+		At   int64  `json:"at,omitempty"`
+	}
+	for text, want := range map[string]bool{
+		`{"at":1764493200000,"name":"a"}`: true, `{"name":"a -1.5"}`: true, `{"name":"a","more":1}`: false,
+		`{"at":9007199254740993,"name":"a"}`: false, `{"at":-1,"name":"a"}`: false, `{"name":"a"} x`: false, `{"name":"a","name":"b"}`: false,
+	} {
+		v, err := document.Again[row]([]byte(text))
+		if (err == nil) != want || want && v.Name[0] != 'a' {
+			t.Errorf("%s: %+v, %v", text, v, err)
+		}
+	}
+}

@@ -32,8 +32,8 @@ func (f Form[T]) Decode(data []byte) (T, error) {
 	v, r := Read[T](cmp.Or(f.File, f.Name), data, f.Limits)
 	r.Later(f.Later)
 	r.Like(f.Like)
-	var format int64
-	if f.Speaks != 0 {
+	format := r.format
+	if f.Speaks != 0 && !r.Sound() {
 		format = formatOf(data, f.Limits)
 	}
 	if format > int64(f.Speaks) {

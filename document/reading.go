@@ -17,6 +17,7 @@ type Reading struct {
 	data     []byte
 	problems Problems
 	sound    bool
+	format   int64 // what stands under the key format of a sound document, or 0
 }
 
 // Look begins a reading of a value that is not text yet: its problems have a

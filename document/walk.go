@@ -128,7 +128,7 @@ func (w *walker) object(s *shape, start int64) error {
 			return w.any()
 		}
 		seen[f.number] = true
-		return w.value(f.goType, f.required && mayBeNull(f.goType))
+		return w.field(f)
 	})
 	if err != nil {
 		return err
@@ -139,6 +139,19 @@ func (w *walker) object(s *shape, start int64) error {
 			w.misfit(start, "want "+form(f.goType), "the key "+quote(name)+" is missing")
 			w.steps = w.steps[:len(w.steps)-1]
 		}
+	}
+	return nil
+}
+
+// field looks at the value of a field. The document's format is kept.
+func (w *walker) field(f field) error {
+	at := startOf(w.dec, w.data)
+	err := w.value(f.goType, f.required && mayBeNull(f.goType))
+	if err != nil || len(w.steps) != 1 || f.name != "format" {
+		return err
+	}
+	if n, bad := strconv.ParseInt(string(w.data[at:w.dec.InputOffset()]), 10, 64); bad == nil {
+		w.format = n
 	}
 	return nil
 }

@@ -95,6 +95,9 @@ func FromJSON[T any](what, text string) (T, error) {
 		var none T
 		return none, nil
 	}
+	if v, err := document.Again[T]([]byte(text)); err == nil {
+		return v, nil
+	}
 	v, err := document.Decode[T](what, []byte(text), stored)
 	if err != nil {
 		return v, fault.Wrap(fault.Broken, err, "read the record")
