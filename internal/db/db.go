@@ -90,6 +90,14 @@ func (d *DB) Close() error {
 	return nil
 }
 
+// Anew is the record as whoever has just opened it has it, on the connections of
+// one who is gone: nothing is resumed, and nothing is known of what was written
+// before. Whatever d was asked must have come to its end; it is not closed, and
+// not used any more.
+func (d *DB) Anew() *DB {
+	return &DB{engine: d.engine, writer: d.writer, reader: d.reader, turn: make(chan struct{}, 1)}
+}
+
 // check looks whether the file is whole, before anything is believed of it.
 func (d *DB) check(ctx context.Context) error {
 	if d.engine.kind != sqlite {

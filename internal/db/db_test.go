@@ -219,3 +219,50 @@ func TestAFileMayBeCalledAnything(t *testing.T) {
 		}
 	}
 }
+
+// Whoever has a record anew begins as whoever opens it does.
+func TestARecordAnewKnowsNothing(t *testing.T) {
+	t.Parallel()
+	dbtest.EachAddress(t, func(t *testing.T, dsn string) {
+		gone := dbtest.Open(t, dsn, "c")
+		dbtest.Write(t, gone, set("a", "1"))
+		d := gone.Anew()
+		wantKind(t, d.Write(t.Context(), set("a", "2")), fault.Broken, "neither resumed nor taken over")
+		if _, err := d.Resume(t.Context(), "another"); fault.KindOf(err) != fault.Conflict {
+			t.Errorf("another resumes it: %v", err)
+		}
+		if _, err := d.Resume(t.Context(), "c"); err != nil {
+			t.Fatal(err)
+		}
+		dbtest.Write(t, d, set("a", "3"))
+		if got := get(t, d, "a"); got != "3" {
+			t.Errorf("it is %q", got)
+		}
+		dbtest.Read(t, d, func(tx *db.Tx) error {
+			since, err := tx.Since(0)
+			if since.Known {
+				t.Errorf("it knows what the one before has written: %+v", since)
+			}
+			return err
+		})
+	})
+}
+
+// A write whose context ends before it is committed is not.
+func TestAWriteThatIsGivenUpIsNotCommitted(t *testing.T) {
+	t.Parallel()
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		ctx, end := context.WithCancel(t.Context())
+		err := d.Write(ctx, func(tx *db.Tx) error {
+			defer end()
+			return set("a", "1")(tx)
+		})
+		if err == nil {
+			t.Error("it is said to be durable")
+		}
+		if got := get(t, d, "a"); got != "" {
+			t.Errorf("it is %q", got)
+		}
+		dbtest.Write(t, d, set("a", "2"))
+	})
+}

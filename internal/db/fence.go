@@ -75,7 +75,7 @@ func (d *DB) Epoch() int64 {
 
 func (d *DB) moveFence(ctx context.Context, to func(was fence) (fence, error)) (int64, error) {
 	var now fence
-	err := d.exclusive(ctx, "move the epoch", func(tx *sql.Tx) error {
+	err := d.exclusive(ctx, "move the epoch", func(tx begun) error {
 		if _, err := tx.ExecContext(ctx, lockFence); err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func (d *DB) moveFence(ctx context.Context, to func(was fence) (fence, error)) (
 	return now.epoch, nil
 }
 
-func seeFence(ctx context.Context, tx *sql.Tx) (fence, error) {
+func seeFence(ctx context.Context, tx begun) (fence, error) {
 	var f fence
 	err := tx.QueryRowContext(ctx, readFence).Scan(&f.epoch, &f.holder)
 	return f, err
@@ -104,7 +104,7 @@ func seeFence(ctx context.Context, tx *sql.Tx) (fence, error) {
 
 // hold locks the fence for the rest of the transaction, if it is this process's,
 // and is the revision that the transaction makes.
-func (d *DB) hold(ctx context.Context, tx *sql.Tx) (*fence, int64, error) {
+func (d *DB) hold(ctx context.Context, tx begun) (*fence, int64, error) {
 	mine := d.fence.Load()
 	if mine == nil {
 		return nil, 0, fault.New(fault.Broken, "write to the record: neither resumed nor taken over")

@@ -56,7 +56,16 @@ type session interface {
 // connection it does one thing at a time, which database/sql sees to.
 type conn struct {
 	session
-	kept map[string]*statement
+	kept   map[string]*statement
+	within context.Context //nolint:containedctx // of the transaction under way; nil where there is none, or it is database/sql's
+}
+
+// during is the context of a statement: that of its transaction, where it has one.
+func (c *conn) during(ctx context.Context) context.Context {
+	if c.within != nil {
+		return c.within
+	}
+	return ctx
 }
 
 // statement is a text that has been prepared.
@@ -125,6 +134,7 @@ func (c *conn) drop(s *statement) {
 
 // ExecContext is the driver's.
 func (c *conn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	ctx = c.during(ctx)
 	s, err := c.of(ctx, query)
 	switch {
 	case err != nil:
@@ -141,6 +151,7 @@ func (c *conn) ExecContext(ctx context.Context, query string, args []driver.Name
 
 // QueryContext is the driver's.
 func (c *conn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	ctx = c.during(ctx)
 	s, err := c.of(ctx, query)
 	switch {
 	case err != nil:

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ const attempts = 12
 // that it was given to.
 type Tx struct {
 	ctx     context.Context //nolint:containedctx // a transaction ends with the context it began with
-	tx      *sql.Tx
+	tx      begun
 	engine  engine
 	epoch   int64
 	journal *journal
@@ -33,7 +34,7 @@ type Tx struct {
 // changes nothing but the record.
 func (d *DB) Write(ctx context.Context, f func(*Tx) error) error {
 	noted := int64(0)
-	err := d.exclusive(ctx, "write to the record", func(tx *sql.Tx) error {
+	err := d.exclusive(ctx, "write to the record", func(tx begun) error {
 		mine, revision, err := d.hold(ctx, tx)
 		if err != nil {
 			return err
@@ -54,15 +55,11 @@ func (d *DB) Write(ctx context.Context, f func(*Tx) error) error {
 
 // Read runs f on one consistent state of the record. f can change nothing.
 func (d *DB) Read(ctx context.Context, f func(*Tx) error) error {
-	options := &sql.TxOptions{ReadOnly: true}
-	if d.engine.kind == postgres {
-		options.Isolation = sql.LevelRepeatableRead
-	}
-	tx, err := d.reader.BeginTx(ctx, options)
+	tx, err := d.begin(ctx, d.reader, driver.TxOptions{ReadOnly: true, Isolation: driver.IsolationLevel(sql.LevelRepeatableRead)})
 	if err != nil {
 		return d.engine.classify(err, "read the record")
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }() // after a commit there is nothing to roll back
 	if err := f(&Tx{ctx: ctx, tx: tx, engine: d.engine, epoch: d.Epoch(), journal: &d.journal}); err != nil {
 		return d.engine.classify(err, "read the record")
 	}
@@ -70,7 +67,7 @@ func (d *DB) Read(ctx context.Context, f func(*Tx) error) error {
 }
 
 // exclusive runs f as the only writer of this process, and again where Postgres asks for it.
-func (d *DB) exclusive(ctx context.Context, doing string, f func(*sql.Tx) error) error {
+func (d *DB) exclusive(ctx context.Context, doing string, f func(begun) error) error {
 	select {
 	case d.turn <- struct{}{}:
 		defer func() { <-d.turn }()
@@ -93,12 +90,12 @@ func (d *DB) exclusive(ctx context.Context, doing string, f func(*sql.Tx) error)
 	}
 }
 
-func (d *DB) once(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := d.writer.BeginTx(ctx, nil)
+func (d *DB) once(ctx context.Context, f func(begun) error) error {
+	tx, err := d.begin(ctx, d.writer, driver.TxOptions{})
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()
+	defer func() { _ = tx.Rollback() }() // after a commit there is nothing to roll back
 	if err := f(tx); err != nil {
 		return err
 	}
