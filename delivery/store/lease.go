@@ -49,10 +49,13 @@ func Lease(tx *db.Tx, l Leasing) (*RequestRow, error) {
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
-	r := rows[0]
-	r.State, r.Since, r.Builder, r.LeasedAt, r.HeardAt = Leased, l.Now, l.Builder, l.Now, time.Time{}
-	r.Deadline = l.Now.Add(time.Duration(r.Limit) * time.Second)
-	r.LeaseUntil = earlier(l.Now.Add(l.Lease), r.Deadline)
+	r, now := rows[0], db.Time(db.Millis(l.Now))
+	r.State, r.Since, r.Builder, r.LeasedAt, r.HeardAt = Leased, now, l.Builder, now, time.Time{}
+	r.Deadline = now.Add(time.Duration(r.Limit) * time.Second)
+	r.LeaseUntil = earlier(now.Add(l.Lease), r.Deadline)
+	if !r.GivenTo(l.Builder) {
+		r.Given = db.Sorted(append(r.Given, l.Builder), func(s string) string { return s })
+	}
 	if err := saveState(tx, r); err != nil {
 		return nil, err
 	}
@@ -64,11 +67,7 @@ func Lease(tx *db.Tx, l Leasing) (*RequestRow, error) {
 		return nil, err
 	}
 	_, err = tx.Exec(`INSERT INTO given (request, builder, given_at) VALUES ($1, $2, $3)
-		ON CONFLICT (request, builder) DO UPDATE SET given_at = excluded.given_at`, r.ID, l.Builder, db.Millis(l.Now))
-	if err != nil {
-		return nil, err
-	}
-	r, err = Request(tx, r.ID)
+		ON CONFLICT (request, builder) DO UPDATE SET given_at = excluded.given_at`, r.ID, l.Builder, db.Millis(now))
 	return &r, err
 }
 
@@ -113,15 +112,13 @@ func GiveBack(tx *db.Tx, builder, why string, now time.Time) (given []RequestRow
 // the request's deadline. A stop that is not empty is why it must not go on. A
 // builder whose lease ran out while nobody else took the request has it again.
 func Extend(tx *db.Tx, id, builder string, now time.Time, lease time.Duration) (stop string, err error) {
-	rows, err := requests(tx, `WHERE id = $1`, id)
+	r, there, err := standing(tx, id)
 	if err != nil {
 		return "", err
 	}
-	if len(rows) == 0 {
-		return "nobody asks for it any more", nil
-	}
-	r := rows[0]
 	switch {
+	case !there:
+		return "nobody asks for it any more", nil
 	case !r.GivenTo(builder):
 		return "it was not given to this builder", nil
 	case r.State == Done:
@@ -133,7 +130,8 @@ func Extend(tx *db.Tx, id, builder string, now time.Time, lease time.Duration) (
 	case r.State == Open && r.Builder != builder:
 		return "its lease ran out, and another builder had it since", nil
 	case !now.Before(r.Deadline):
-		return "its time is over, " + (time.Duration(r.Limit) * time.Second).String(), nil
+		whole, err := Request(tx, id)
+		return "its time is over, " + (time.Duration(whole.Limit) * time.Second).String(), err
 	}
 	if r.State == Open {
 		r.Since, r.Why = now, ""

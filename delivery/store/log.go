@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"io"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -24,12 +25,12 @@ func AppendLog(tx *db.Tx, request string, offset int64, text string) error {
 	if offset < 0 {
 		return fault.New(fault.Invalid, "a piece of the log of request %q begins at %d", request, offset)
 	}
-	if _, err := Request(tx, request); err != nil {
-		return err
-	}
-	have, _, err := db.One(tx, db.Number, `SELECT received FROM log WHERE request = $1`, request)
+	have, there, err := db.One(tx, db.Number, `SELECT coalesce((SELECT received FROM log WHERE request = r.id), 0) FROM request r WHERE id = $1`, request)
 	if err != nil {
 		return err
+	}
+	if !there {
+		return noRequest(request)
 	}
 	end := offset + int64(len(text))
 	if offset > have {
@@ -134,9 +135,15 @@ func settleLog(tx *db.Tx, request string) error {
 	return err
 }
 
+// packers are compressors that have nothing to do: to make one costs more than to
+// compress a short log.
+var packers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }} //nolint:gochecknoglobals // what is in it is room
+
 func packLog(text string) ([]byte, error) {
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
+	w, _ := packers.Get().(*gzip.Writer)
+	defer packers.Put(w)
+	w.Reset(&b)
 	if _, err := w.Write([]byte(text)); err != nil {
 		return nil, err
 	}

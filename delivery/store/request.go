@@ -2,6 +2,7 @@ package deliverystore
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"noxmesh/delivery"
@@ -45,17 +46,30 @@ type RequestRow struct {
 // GivenTo reports whether this builder was ever given the request, and so may answer it.
 func (r RequestRow) GivenTo(builder string) bool { return slices.Contains(r.Given, builder) }
 
-const requestColumns = `id, document, envelope, commands, made_at, state, since, builder, leased_at, heard_at, lease_until, deadline, lost, why, avoid`
+// What is asked for of a request: all of it, or where it stands, without what is asked.
+const (
+	wholeOf    = `id, document, envelope, ` + standingOf
+	onlyWhere  = `id, '', '', ` + standingOf
+	standingOf = `commands, made_at, state, since, builder, leased_at, heard_at, lease_until, deadline, lost, why, avoid,
+		coalesce((SELECT string_agg(g.builder, ' ') FROM given g WHERE g.request = r.id), '')`
+)
 
 func scanRequest(r db.Row) (q RequestRow, err error) {
-	var id, document, envelope, state string
+	var id, document, envelope, state, given string
 	var commands, made, since, leased, heard, until, deadline int64
-	err = r.Scan(&id, &document, &envelope, &commands, &made, &state, &since, &q.Builder, &leased, &heard, &until, &deadline, &q.Lost, &q.Why, &q.Avoid)
+	err = r.Scan(&id, &document, &envelope, &commands, &made, &state, &since, &q.Builder, &leased, &heard, &until, &deadline, &q.Lost, &q.Why, &q.Avoid, &given)
 	if err != nil {
 		return q, err
 	}
+	if given != "" {
+		q.Given = db.Sorted(strings.Split(given, " "), func(s string) string { return s })
+	}
 	q.Commands, q.State, q.MadeAt, q.Since = commands == 1, State(state), db.Time(made), db.Time(since)
 	q.LeasedAt, q.HeardAt, q.LeaseUntil, q.Deadline = db.Time(leased), db.Time(heard), db.Time(until), db.Time(deadline)
+	if document == "" {
+		q.ID = id
+		return q, nil
+	}
 	if q.Request, err = db.FromJSON[build.Request]("request "+id, document); err != nil {
 		return q, err
 	}
@@ -65,21 +79,13 @@ func scanRequest(r db.Row) (q RequestRow, err error) {
 
 // requests answers a query that ends in what the given tail says, with all of each row.
 func requests(tx *db.Tx, tail string, args ...any) ([]RequestRow, error) {
-	rows, err := db.All(tx, scanRequest, `SELECT `+requestColumns+` FROM request r `+tail, args...)
-	if err != nil {
-		return nil, err
-	}
-	for i := range rows {
-		if rows[i].LeasedAt.IsZero() {
-			continue
-		}
-		given, err := db.All(tx, db.Text, `SELECT builder FROM given WHERE request = $1`, rows[i].ID)
-		if err != nil {
-			return nil, err
-		}
-		rows[i].Given = db.Sorted(given, func(s string) string { return s })
-	}
-	return rows, nil
+	return db.All(tx, scanRequest, `SELECT `+wholeOf+` FROM request r `+tail, args...)
+}
+
+// standing is where a request stands, without what is asked; false where there is
+// no such request.
+func standing(tx *db.Tx, id string) (RequestRow, bool, error) {
+	return db.One(tx, scanRequest, `SELECT `+onlyWhere+` FROM request r WHERE id = $1`, id)
 }
 
 // revision is the one that this write makes of the record: what was written
@@ -132,9 +138,13 @@ func Request(tx *db.Tx, id string) (RequestRow, error) {
 		return RequestRow{}, err
 	}
 	if len(rows) == 0 {
-		return RequestRow{}, fault.New(fault.NotFound, "there is no request %q", id).With("mesh builds lists them")
+		return RequestRow{}, noRequest(id)
 	}
 	return rows[0], nil
+}
+
+func noRequest(id string) error {
+	return fault.New(fault.NotFound, "there is no request %q", id).With("mesh builds lists them")
 }
 
 // Requests is the requests of a module in a state, oldest first; an empty
