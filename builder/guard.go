@@ -30,7 +30,7 @@ func guard(ctx context.Context, dir string, limits func() Limits, end context.Ca
 	defer root.Close()
 	tick := time.NewTicker(guardEvery)
 	defer tick.Stop()
-	look, filled := time.Now(), freeOf(dir)
+	look, filled, pause := time.Now(), freeOf(dir), leastPause
 	for {
 		select {
 		case <-ctx.Done():
@@ -39,13 +39,15 @@ func guard(ctx context.Context, dir string, limits func() Limits, end context.Ca
 		}
 		now, limits := freeOf(dir), limits()
 		full := enoughFree(dir, limits)
-		// A look costs at most a twentieth of one core, but where the disk fills
-		// as fast as only a build that will be over its limit fills it.
+		// A look costs at most a twentieth of one core, and comes more and more
+		// seldom while the build is far from its limits; but where the disk fills as
+		// fast as only a build that will be over them fills it, there is one.
 		if full == nil && time.Now().Before(look) && filled.bytes-now.bytes < limits.Tree/4 && filled.files-now.files < limits.Files/4 {
 			continue
 		}
 		began := time.Now()
-		if over := treeSize(ctx, root).over(limits); over != nil {
+		size := treeSize(ctx, root)
+		if over := size.over(limits); over != nil {
 			end(over)
 			return nil
 		}
@@ -53,7 +55,11 @@ func guard(ctx context.Context, dir string, limits func() Limits, end context.Ca
 			end(full)
 			return nil
 		}
-		look, filled = time.Now().Add(max(20*time.Since(began), time.Second)), now
+		look, filled = time.Now().Add(max(20*time.Since(began), pause)), now
+		if pause *= 2; size.over(Limits{Tree: limits.Tree / 8, Files: limits.Files / 8}) != nil {
+			pause = leastPause
+		}
+		pause = min(pause, mostPause)
 	}
 }
 
@@ -80,6 +86,12 @@ func freeOf(dir string) room {
 	}
 	return room{int64(s.Bavail) * s.Bsize, int64(s.Ffree)}
 }
+
+// What lies between two looks at a tree that is cheap to look at.
+const (
+	leastPause = time.Second
+	mostPause  = 8 * time.Second
+)
 
 // fewFiles is how many more files a disk must take.
 const fewFiles = 1024

@@ -225,11 +225,20 @@ func (b *builder) ownRegistry(r build.Request) (Registry, error) {
 	return oci.New(config)
 }
 
+// How often a builder says that it is working: while there is something new to
+// say, and while there is not. What it is answered ends what nobody wants any more.
+const (
+	sayEvery   = 3 * time.Second
+	quietEvery = 6 * time.Second
+)
+
 // accompany extends the lease and brings the log away while a build goes on. A
 // message that is lost is no reason to end it: the answer is still wanted.
 func (b *builder) accompany(ctx context.Context, g grant, log *logbook, end context.CancelCauseFunc) {
-	tick := time.NewTicker(min(max(g.lease/3, 100*time.Millisecond), 3*time.Second))
+	every := min(max(g.lease/3, 100*time.Millisecond), sayEvery)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
+	said, silent := "nothing", 0
 	for {
 		select {
 		case <-ctx.Done():
@@ -239,6 +248,9 @@ func (b *builder) accompany(ctx context.Context, g grant, log *logbook, end cont
 		id := g.request.ID
 		part := log.From(b.sent[id], logPart)
 		step, elapsed := log.Now()
+		if silent++; part == "" && step == said && mayKeepSilent(silent, every, g.lease) {
+			continue
+		}
 		receipt, err := b.caller.working(ctx, link.Working{Request: id, Offset: b.sent[id], Log: part, Step: step, Elapsed: elapsed.Milliseconds()})
 		switch {
 		case ctx.Err() != nil:
@@ -251,7 +263,14 @@ func (b *builder) accompany(ctx context.Context, g grant, log *logbook, end cont
 			return
 		}
 		b.sent[id] += int64(len(part))
+		said, silent = step, 0
 	}
+}
+
+// mayKeepSilent reports whether a builder with nothing new to say need not say so
+// yet, after so many times that it could have.
+func mayKeepSilent(times int, every, lease time.Duration) bool {
+	return time.Duration(times+1)*every <= min(lease/3, quietEvery)
 }
 
 // bringAway sends every kept answer, the rest of its log first, and forgets
