@@ -30,8 +30,9 @@ func (c *Controller) recheckStep(ctx context.Context, _ string) (loop.Result, er
 	defer func() { <-c.book.turn }()
 	differs := ""
 	err := c.db.Read(ctx, func(tx *db.Tx) error {
-		if err := c.bringUpToDate(tx); err != nil {
-			return err
+		was := c.book.is
+		if err := c.bringUpToDate(tx); err != nil || c.book.is != was {
+			return err // another book: all of it has just been read
 		}
 		is, err := c.readAll(tx)
 		if err != nil {

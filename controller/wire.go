@@ -209,23 +209,17 @@ func (c *Controller) revoked(ctx context.Context) (out []broker.Revoked, err err
 }
 
 func (c *Controller) moduleNames(ctx context.Context) (names []string, err error) {
-	err = c.db.Read(ctx, func(tx *db.Tx) error {
-		rows, err := deliverystore.Modules(tx)
-		for _, m := range rows {
-			names = append(names, m.Name)
-		}
-		return err
+	err = c.with(ctx, func(v *view) error {
+		names = slices.Clone(v.names)
+		return nil
 	})
 	return names, err
 }
 
 func (c *Controller) nodeIDs(ctx context.Context) (ids []string, err error) {
-	err = c.db.Read(ctx, func(tx *db.Tx) error {
-		nodes, err := inventorystore.Nodes(tx)
-		for _, n := range nodes {
-			ids = append(ids, n.ID)
-		}
-		return err
+	err = c.with(ctx, func(v *view) error {
+		ids = slices.Clone(v.ids)
+		return nil
 	})
 	return ids, err
 }
