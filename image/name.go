@@ -88,7 +88,12 @@ func isHash(name string) bool {
 }
 
 func only(s, runes string) bool {
-	return strings.Trim(s, runes) == ""
+	for i := range len(s) {
+		if strings.IndexByte(runes, s[i]) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 const (
