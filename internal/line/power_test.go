@@ -98,9 +98,9 @@ func (j *joiner) holds(t *testing.T, m *mesh, disk string) {
 	j.watch.mu.Lock()
 	secrets := j.watch.secrets(m)
 	j.watch.mu.Unlock()
-	found, err := observe.Search(secrets, disk)
-	must(t, err)
-	mustHold(t, "after the cut", invariant.Always(invariant.Seen{Canaries: found}))
+	hunt := observe.Seek(secrets)
+	must(t, hunt.Folder(disk))
+	mustHold(t, "after the cut", invariant.Always(invariant.Seen{Canaries: hunt.Found()}))
 	mustHold(t, "after the cut", invariant.Always(j.watch.see(m)))
 }
 

@@ -145,16 +145,14 @@ func (w *watch) canaries(m *mesh, said status.Status) []invariant.Canary {
 			}
 		}
 	}
-	all, err := observe.Search(secrets, folders...)
-	must(m.t, err)
+	hunt := observe.Seek(secrets)
+	for _, at := range folders {
+		must(m.t, hunt.Folder(at))
+	}
 	text, err := json.Marshal(said)
 	must(m.t, err)
-	for i, secret := range secrets {
-		if secret.In(text) {
-			all[i].Found = append(all[i].Found, "the status")
-		}
-	}
-	return all
+	hunt.Text("the status", text)
+	return hunt.Found()
 }
 
 // recorded is the record as it is. That of a controller that is dead is read from

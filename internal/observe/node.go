@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,9 +24,36 @@ import (
 // that never does is shown without its things.
 const looks = 20
 
+// Proofs remembers which signatures it has verified, by all that they are made of:
+// what stood once is not worked out again at each look. It is for one goroutine.
+// The zero Proofs remembers none.
+type Proofs struct{ held map[[sha256.Size]byte]bool }
+
+// holds is what verify says, or has said of the same words.
+func (p *Proofs) holds(verify func() bool, words ...string) bool {
+	h := sha256.New()
+	for _, w := range words {
+		_, _ = fmt.Fprintf(h, "%d %s", len(w), w)
+	}
+	key := [sha256.Size]byte(h.Sum(nil))
+	is, known := p.held[key]
+	if known {
+		return is
+	}
+	if p.held == nil {
+		p.held = map[[sha256.Size]byte]bool{}
+	}
+	is = verify()
+	p.held[key] = is
+	return is
+}
+
 // Node is the machine whose root is this folder, by its own disk alone. Its
 // history is what it has accepted now; Nodes makes a history of it.
-func Node(root string) (n invariant.Node, err error) {
+func Node(root string) (invariant.Node, error) { return new(Proofs).Node(root) }
+
+// Node is the function Node, with what has been verified before.
+func (p *Proofs) Node(root string) (n invariant.Node, err error) {
 	n.Name = filepath.Base(root)
 	sys, err := system.Open(root)
 	if err != nil {
@@ -40,7 +68,7 @@ func Node(root string) (n invariant.Node, err error) {
 		return n, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := member(f, &n); err != nil {
+	if err := p.member(f, &n); err != nil {
 		return n, err
 	}
 	for range looks {
@@ -54,7 +82,7 @@ func Node(root string) (n invariant.Node, err error) {
 }
 
 // member is who it is, what it was told is committed, and what it has accepted.
-func member(f *keep.Folder, n *invariant.Node) error {
+func (p *Proofs) member(f *keep.Folder, n *invariant.Node) error {
 	latest, err := f.Latest()
 	if err != nil && fault.KindOf(err) != fault.NotFound {
 		return err
@@ -83,8 +111,21 @@ func member(f *keep.Folder, n *invariant.Node) error {
 		return err
 	}
 	tuple, err := d.Tuple()
-	n.History = []invariant.Accepted{{Tuple: tuple, Signed: signed(envelope, joined)}}
+	n.History = []invariant.Accepted{{Tuple: tuple, Signed: p.signed(envelope, joined)}}
 	return err
+}
+
+func (p *Proofs) signed(e link.Envelope, j keep.Joined) bool {
+	return p.holds(func() bool { return signed(e, j) }, slices.Concat(words(e), words(j.Keys), []string{string(j.Root), j.Mesh})...)
+}
+
+// words is all that an envelope is made of.
+func words(e link.Envelope) []string {
+	all := []string{string(e.PayloadType), string(e.Payload)}
+	for _, s := range e.Signatures {
+		all = append(all, s.KeyID, string(s.Sig))
+	}
+	return all
 }
 
 func signed(e link.Envelope, j keep.Joined) bool {

@@ -3,6 +3,7 @@ package observe_test
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -114,6 +115,33 @@ func TestANodeIsReadByItsDisk(t *testing.T) {
 	look("which no declare key has signed")
 }
 
+// What has been verified once is remembered of just that, and of nothing else.
+func TestAProofIsOfWhatItWasMadeOf(t *testing.T) {
+	t.Parallel()
+	root, change := kept(t)
+	var proofs observe.Proofs
+	flip := []bool{false, true, false, true, false} // after each look: a bit of the signature
+	for _, signed := range []bool{true, true, false, false, true} {
+		n, err := proofs.Node(root)
+		if err != nil || len(n.History) != 1 || n.History[0].Signed != signed {
+			t.Fatalf("%+v (%v), want it signed: %v", n.History, err, signed)
+		}
+		if flip[0] {
+			change(func(f *keep.Folder) {
+				e, err := f.Accepted()
+				if err != nil {
+					t.Fatal(err)
+				}
+				e.Signatures[0].Sig[0] ^= 1
+				if err := f.SaveAccepted(e); err != nil {
+					t.Fatal(err)
+				}
+			})
+		}
+		flip = flip[1:]
+	}
+}
+
 func TestANodeThatNobodyHasSetUpHasDoneNothing(t *testing.T) {
 	t.Parallel()
 	n, err := observe.Node(t.TempDir())
@@ -133,11 +161,13 @@ func TestASecretIsFoundWhereItLies(t *testing.T) {
 		"0":     base64.StdEncoding.EncodeToString([]byte("abc" + string(secret.Bytes) + "d")),
 		"1":     base64.URLEncoding.EncodeToString([]byte("a" + string(secret.Bytes) + "bc")),
 		"2":     base64.StdEncoding.EncodeToString([]byte("abcde" + string(secret.Bytes))),
+		"far":   strings.Repeat("far", 90<<10) + string(secret.Bytes),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, where), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if !secret.In([]byte(text)) {
+		hunt := observe.Seek([]observe.Secret{secret})
+		if hunt.Text("here", []byte(text)); len(hunt.Found()[0].Found) != 1 {
 			t.Errorf("it is not found in %q", text)
 		}
 	}
@@ -147,8 +177,9 @@ func TestASecretIsFoundWhereItLies(t *testing.T) {
 		}
 	}
 	token := observe.Secret{Name: "token", Bytes: []byte("t0ken")}
-	all, err := observe.Search([]observe.Secret{secret, token}, dir, filepath.Join(dir, "gone"))
-	if err != nil || len(all) != 2 || len(all[0].Found) != 5 || len(all[1].Found) != 0 {
+	hunt := observe.Seek([]observe.Secret{secret, token})
+	err := errors.Join(hunt.Folder(dir), hunt.Folder(filepath.Join(dir, "gone")))
+	if all := hunt.Found(); err != nil || len(all) != 2 || len(all[0].Found) != 6 || len(all[1].Found) != 0 {
 		t.Errorf("%+v (%v)", all, err)
 	}
 }

@@ -30,10 +30,15 @@ func RecordAt(ctx context.Context, dsn string) (r invariant.Record, err error) {
 }
 
 // Record is the record at one moment.
-func Record(ctx context.Context, d *db.DB) (r invariant.Record, err error) {
+func Record(ctx context.Context, d *db.DB) (invariant.Record, error) {
+	return new(Proofs).Record(ctx, d)
+}
+
+// Record is the function Record, with what has been verified before.
+func (p *Proofs) Record(ctx context.Context, d *db.DB) (r invariant.Record, err error) {
 	err = d.Read(ctx, func(tx *db.Tx) error {
 		r = invariant.Record{Known: true}
-		for _, read := range []func(*db.Tx, *invariant.Record) error{answers, builds, declared, ledger, nodes} {
+		for _, read := range []func(*db.Tx, *invariant.Record) error{answers, builds, declared, ledger, p.nodes} {
 			if err := read(tx, &r); err != nil {
 				return err
 			}
@@ -105,13 +110,13 @@ func ledger(tx *db.Tx, r *invariant.Record) (err error) {
 	return err
 }
 
-func nodes(tx *db.Tx, r *invariant.Record) error {
+func (p *Proofs) nodes(tx *db.Tx, r *invariant.Record) error {
 	all, err := inventorystore.Nodes(tx)
 	if err != nil {
 		return err
 	}
 	for _, n := range all {
-		signed, err := signedReport(tx, n)
+		signed, err := p.signedReport(tx, n)
 		if err != nil {
 			return err
 		}
@@ -128,7 +133,7 @@ func nodes(tx *db.Tx, r *invariant.Record) error {
 
 // signedReport reports whether the node's key has signed just the report that is
 // recorded, but for the facts, which stay from an earlier one.
-func signedReport(tx *db.Tx, n inventory.Node) (bool, error) {
+func (p *Proofs) signedReport(tx *db.Tx, n inventory.Node) (bool, error) {
 	if n.Report == nil {
 		return false, nil
 	}
@@ -136,24 +141,33 @@ func signedReport(tx *db.Tx, n inventory.Node) (bool, error) {
 	if err != nil || !found {
 		return false, err
 	}
-	envelope, err := link.DecodeEnvelope([]byte(text))
-	if err != nil {
-		return false, nil //nolint:nilerr // what is no envelope is not signed
-	}
-	payload, err := envelope.Open(link.TypeReport, n.Sign)
-	if err != nil {
-		return false, nil //nolint:nilerr // so says the signature
-	}
-	said, err := report.Decode(payload)
-	if err != nil {
-		return false, nil //nolint:nilerr // what is no report is not signed as one
-	}
 	recorded := *n.Report
-	said.Facts, recorded.Facts = nil, nil
-	a, err := document.CanonicalDigest(said)
+	recorded.Facts = nil
+	is, err := document.Canonical(recorded)
 	if err != nil {
 		return false, err
 	}
-	b, err := document.CanonicalDigest(recorded)
-	return a == b, err
+	return p.holds(func() bool {
+		said, err := signedBy(n.Sign, text)
+		return err == nil && said == document.Sum(is)
+	}, text, string(n.Sign), string(is)), nil
+}
+
+// signedBy is the digest of the report, without its facts, that is signed in an
+// envelope.
+func signedBy(key link.PublicKey, text string) (document.Digest, error) {
+	envelope, err := link.DecodeEnvelope([]byte(text))
+	if err != nil {
+		return "", err
+	}
+	payload, err := envelope.Open(link.TypeReport, key)
+	if err != nil {
+		return "", err
+	}
+	said, err := report.Decode(payload)
+	if err != nil {
+		return "", err
+	}
+	said.Facts = nil
+	return document.CanonicalDigest(said)
 }

@@ -1,10 +1,10 @@
 package observe
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,13 +23,6 @@ type Secret struct {
 	Homes []string // paths
 }
 
-// In reports whether the secret stands in a text.
-func (s Secret) In(text []byte) bool { return stands(s.forms(), text) }
-
-func stands(forms [][]byte, text []byte) bool {
-	return slices.ContainsFunc(forms, func(form []byte) bool { return bytes.Contains(text, form) })
-}
-
 // forms are the ways to write a secret down. In base64 it looks otherwise after
 // one byte, and after two: what of it depends on its neighbours is left out.
 func (s Secret) forms() [][]byte {
@@ -42,32 +35,45 @@ func (s Secret) forms() [][]byte {
 	return all
 }
 
-// Search looks for secrets in every regular file below these folders.
-func Search(secrets []Secret, folders ...string) ([]invariant.Canary, error) {
-	s := search{secrets: secrets, found: make([][]string, len(secrets))}
-	for _, secret := range secrets {
-		s.forms = append(s.forms, secret.forms())
+// Hunt is a search for secrets that goes on.
+type Hunt struct {
+	secrets []Secret
+	sought  *sought
+	found   [][]string // of each: where
+	piece   []byte     // of the file that is read
+}
+
+// Seek begins to look for these secrets. It is for one goroutine.
+func Seek(secrets []Secret) *Hunt {
+	forms := make([][][]byte, len(secrets))
+	for i, secret := range secrets {
+		forms[i] = secret.forms()
 	}
-	for _, dir := range folders {
-		if err := s.folder(dir); err != nil {
-			return nil, err
+	sought := seek(forms)
+	return &Hunt{secrets: secrets, sought: sought, found: make([][]string, len(secrets)), piece: make([]byte, 256<<10+sought.most)}
+}
+
+// Found is where each of them was found so far.
+func (h *Hunt) Found() (all []invariant.Canary) {
+	for i, secret := range h.secrets {
+		all = append(all, invariant.Canary{Name: secret.Name, Found: h.found[i]})
+	}
+	return all
+}
+
+// Text looks for them in what stands at a place, or in a piece of it.
+func (h *Hunt) Text(place string, text []byte) {
+	for _, i := range h.sought.in(text) {
+		home := slices.ContainsFunc(h.secrets[i].Homes, func(home string) bool { return place == home || place == disk.Staged(home) })
+		if !home && !slices.Contains(h.found[i], place) {
+			h.found[i] = append(h.found[i], place)
 		}
 	}
-	var all []invariant.Canary
-	for i, secret := range secrets {
-		all = append(all, invariant.Canary{Name: secret.Name, Found: s.found[i]})
-	}
-	return all, nil
 }
 
-type search struct {
-	secrets []Secret
-	forms   [][][]byte // of each
-	found   [][]string // of each: the files
-}
-
-func (s search) folder(dir string) (err error) {
-	if len(s.secrets) == 0 {
+// Folder looks for them in every regular file below a folder; one that is not there holds none.
+func (h *Hunt) Folder(dir string) (err error) {
+	if len(h.secrets) == 0 {
 		return nil
 	}
 	root, err := os.OpenRoot(dir)
@@ -79,21 +85,29 @@ func (s search) folder(dir string) (err error) {
 		if err != nil || !e.Type().IsRegular() {
 			return gone(err)
 		}
-		text, err := root.ReadFile(path)
-		if err != nil {
-			return gone(err)
-		}
-		s.file(filepath.Join(dir, path), text)
-		return nil
+		return gone(h.read(root, dir, path))
 	})
 }
 
-func (s search) file(path string, text []byte) {
-	for i, secret := range s.secrets {
-		home := slices.ContainsFunc(secret.Homes, func(home string) bool { return path == home || path == disk.Staged(home) })
-		if !home && stands(s.forms[i], text) {
-			s.found[i] = append(s.found[i], path)
+// read looks for them in a file, a piece at a time; of each piece so much comes
+// again with the next as what stands on the border needs.
+func (h *Hunt) read(root *os.Root, dir, path string) (err error) {
+	f, err := root.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	for kept := 0; ; {
+		n, err := f.Read(h.piece[kept:])
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
 		}
+		text := h.piece[:kept+n]
+		h.Text(filepath.Join(dir, path), text)
+		kept = copy(h.piece, text[max(0, len(text)-h.sought.most+1):])
 	}
 }
 

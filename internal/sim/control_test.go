@@ -2,12 +2,11 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing/synctest"
 	"time"
@@ -20,8 +19,6 @@ import (
 	"noxmesh/internal/fault"
 	"noxmesh/internal/invariant"
 	"noxmesh/link"
-	"noxmesh/trouble"
-	troublestore "noxmesh/trouble/store"
 )
 
 // control is one life of a controller.
@@ -50,14 +47,10 @@ func (w *world) controllerConfig(p *program) controller.Config {
 // and says why, where the record does not let it.
 func (w *world) raise(name, record, holder string) *control {
 	c := &control{program: w.begin(name), record: record, holder: holder, handlers: map[link.Verb]bus.Handler{}, met: map[string]bool{}}
-	var err error
-	if c.db, err = db.Open(w.ctx, "sqlite:"+record); err != nil {
-		w.fail("%s cannot open its record: %v", name, err)
-		return nil
-	}
+	c.db = w.open(record)
 	if _, err := c.db.Resume(w.ctx, holder); err != nil {
 		w.note(name, "does not start: %v", err)
-		w.must(c.db.Close())
+		w.leave(record, c.db)
 		return nil
 	}
 	rim := controller.Rim{
@@ -79,11 +72,35 @@ func (w *world) raise(name, record, holder string) *control {
 	return c
 }
 
-// bury waits for a killed controller to be gone, and closes its record.
+// open opens a record: on the connections of one who is gone, where there is one,
+// since to make them is what opening costs.
+func (w *world) open(record string) *db.DB {
+	if had := w.opened[record]; len(had) > 0 {
+		w.opened[record] = had[1:]
+		return had[0].Anew()
+	}
+	d, err := db.Open(w.ctx, "sqlite:"+record)
+	w.must(err)
+	return d
+}
+
+// leave is that whoever had opened a record is gone: it stays as a killed process
+// leaves it.
+func (w *world) leave(record string, d *db.DB) { w.opened[record] = append(w.opened[record], d) }
+
+// shut closes what has been left open of a record, for its file to be replaced.
+func (w *world) shut(record string) {
+	for _, d := range w.opened[record] {
+		w.must(d.Close())
+	}
+	delete(w.opened, record)
+}
+
+// bury waits for a killed controller to be gone.
 func (w *world) bury(c *control) {
 	c.die()
 	c.runs.Wait()
-	w.must(c.db.Close())
+	w.leave(c.record, c.db)
 	for i, other := range w.controllers {
 		if other == c {
 			w.controllers = append(w.controllers[:i:i], w.controllers[i+1:]...)
@@ -189,23 +206,48 @@ func (l ledger) strictly(ctx context.Context, f func(*db.Tx) error) error {
 	if strings.HasPrefix(label(ctx), "source/") && is.declared < was.declared {
 		w.find(invariant.I1, label(ctx), "a look at a source takes something away that was declared")
 	}
-	w.younger(was.troubles, is.troubles)
+	if was.troubles != is.troubles {
+		w.younger(w.troubles(was.troubles), w.troubles(is.troubles))
+	}
 	return nil
 }
 
 // younger finds a trouble that is younger than it was.
-func (w *world) younger(was, is []trouble.Trouble) {
-	for _, t := range is {
-		i := slices.IndexFunc(was, func(old trouble.Trouble) bool { return old.Key == t.Key })
-		if i < 0 || reflect.DeepEqual(was[i], t) {
+func (w *world) younger(was, is map[string]troubled) {
+	for key, t := range is {
+		old, there := was[key]
+		if !there || old == t {
 			continue
 		}
-		old, unsaid := was[i], w.unsaid[t.Key]
-		delete(w.unsaid, t.Key)
-		if !w.doubled && !unsaid && t.Fingerprint == old.Fingerprint && (t.Since.After(old.Since) || t.Count < old.Count) {
-			w.find(invariant.I8, t.Key, "it was in trouble since %s, %d times, and now since %s, %d times", old.Since.UTC(), old.Count, t.Since.UTC(), t.Count)
+		unsaid := w.unsaid[key]
+		delete(w.unsaid, key)
+		if !w.doubled && !unsaid && t.fingerprint == old.fingerprint && (t.since > old.since || t.count < old.count) {
+			w.find(invariant.I8, key, "it was in trouble since %d, %d times, and now since %d, %d times", old.since, old.count, t.since, t.count)
 		}
 	}
+}
+
+// troubled is a trouble as the record has it.
+type troubled struct {
+	fingerprint  string
+	since, count int64
+	rest         string
+}
+
+// troubles is what standing has of them, by key.
+func (w *world) troubles(text string) map[string]troubled {
+	var rows [][]any
+	w.must(json.Unmarshal([]byte(text), &rows))
+	all := map[string]troubled{}
+	for _, r := range rows {
+		t := troubled{rest: fmt.Sprint(r[4:]...)}
+		t.fingerprint, _ = r[1].(string)
+		since, _ := r[2].(float64)
+		count, _ := r[3].(float64)
+		t.since, t.count = int64(since), int64(count)
+		all[fmt.Sprint(r[0])] = t
+	}
+	return all
 }
 
 // standing is what a write is held against.
@@ -214,7 +256,7 @@ type standing struct {
 	epoch, writes             int64 // of the record, and of who writes
 	holder                    string
 	issued, against, declared int64
-	troubles                  []trouble.Trouble
+	troubles                  string
 }
 
 // stands is what stands in the record before a write: what stood there after the
@@ -237,11 +279,9 @@ func (c *control) stands(tx *db.Tx) (standing, error) {
 func stands(tx *db.Tx) (s standing, err error) {
 	s.writes = tx.Epoch()
 	const counts = `SELECT revision, epoch, holder, (SELECT count(*) FROM ledger), (SELECT count(*) FROM declared),
-		(SELECT count(*) FROM node WHERE finding <> '' AND removed_at = 0) FROM fence`
-	if err = tx.QueryRow(counts).Scan(&s.revision, &s.epoch, &s.holder, &s.issued, &s.declared, &s.against); err != nil {
-		return s, err
-	}
-	s.troubles, err = troublestore.All(tx)
+		(SELECT count(*) FROM node WHERE finding <> '' AND removed_at = 0),
+		(SELECT json_group_array(json_array(name, fingerprint, since, count, says, last, others)) FROM trouble) FROM fence`
+	err = tx.QueryRow(counts).Scan(&s.revision, &s.epoch, &s.holder, &s.issued, &s.declared, &s.against, &s.troubles)
 	return s, err
 }
 

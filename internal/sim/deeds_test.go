@@ -173,11 +173,10 @@ func (w *world) takeOver() {
 
 // recoverRecord is mesh-controller recover.
 func (w *world) recoverRecord() {
-	d, err := db.Open(w.ctx, "sqlite:"+w.record)
-	w.must(err)
+	d := w.open(w.record)
 	epoch, err := controller.TakeOver(w.ctx, d, w.holder)
 	w.must(err)
-	w.must(d.Close())
+	w.leave(w.record, d)
 	w.note("operator", "mesh-controller recover: epoch %d", epoch)
 }
 
@@ -194,6 +193,7 @@ func (w *world) restore() {
 			w.bury(c)
 		}
 	}
+	w.shut(w.record)
 	w.copyRecord(w.backups[w.rng.IntN(len(w.backups))], w.record)
 	w.holder = w.heldBy(w.record)
 	w.mixed, w.acks, w.declared = true, nil, nil
@@ -207,10 +207,9 @@ func (w *world) restore() {
 func (w *world) heldBy(record string) string {
 	for i := w.holders; i >= 0; i-- {
 		holder := fmt.Sprintf("holder%04d", i)
-		d, err := db.Open(w.ctx, "sqlite:"+record)
-		w.must(err)
-		_, err = d.Resume(w.ctx, holder)
-		w.must(d.Close())
+		d := w.open(record)
+		_, err := d.Resume(w.ctx, holder)
+		w.leave(record, d)
 		if err == nil {
 			return holder
 		}

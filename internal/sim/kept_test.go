@@ -48,17 +48,12 @@ func snapshotOf(n *node, path string) string {
 // keeps is what has been kept of everything that was said and done: no secret
 // outside its home, nothing without end, and nothing left behind once all is out.
 func (w *world) keeps(seen *invariant.Seen, settled bool) {
-	secrets := w.secrets()
-	canaries, err := observe.Search(secrets, w.dir)
-	w.must(err)
-	for i, secret := range secrets {
-		for d, b := range w.registry.blobs {
-			if secret.In(b) {
-				canaries[i].Found = append(canaries[i].Found, "blob "+d.Short())
-			}
-		}
+	hunt := observe.Seek(w.secrets())
+	w.must(hunt.Folder(w.dir))
+	for d, b := range w.registry.blobs {
+		hunt.Text("blob "+d.Short(), b)
 	}
-	seen.Canaries = canaries
+	seen.Canaries = hunt.Found()
 	info, err := os.Stat(w.record)
 	w.must(err)
 	seen.Usage = append(seen.Usage, invariant.Usage{What: "bytes of the record", Used: info.Size(), Most: mostRecord})
@@ -116,12 +111,12 @@ func TestWhatIsKeptIsLookedAt(t *testing.T) {
 		}
 	}
 	found := func() (all []string) {
-		canaries, err := observe.Search(w.secrets(), w.dir)
-		left, err2 := leftIn(n.root)
-		if err := errors.Join(err, err2); err != nil {
+		hunt := observe.Seek(w.secrets())
+		left, err := leftIn(n.root)
+		if err := errors.Join(err, hunt.Folder(w.dir)); err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range canaries {
+		for _, c := range hunt.Found() {
 			all = append(all, c.Found...)
 		}
 		return append(all, left...)

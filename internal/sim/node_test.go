@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"noxmesh/declaration"
 	"noxmesh/host"
@@ -37,6 +38,7 @@ type node struct {
 	history  []invariant.Accepted
 	most     int64             // the highest sequence of its reports
 	looks    []look            // its disk before each pass, and before anybody else changed it
+	keeps    *os.File          // the folder of the host's state; nil where it is not open
 	files    map[string]file   // the state files as they were last seen
 	foreign  map[string]string // what somebody else has put there
 	touched  map[string]bool   // what somebody else has changed
@@ -79,6 +81,10 @@ func (w *world) join(name string) *node {
 }
 
 func (n *node) forgetDisk() {
+	if n.keeps != nil {
+		n.w.must(n.keeps.Close())
+	}
+	n.keeps = nil
 	n.files, n.touched, n.history = map[string]file{}, map[string]bool{}, nil
 }
 
@@ -157,11 +163,16 @@ func (w *world) node(id string) *node {
 
 // state is a file of the host's state, and whether it is another than at the last look.
 func (n *node) state(name string) bool {
-	var is syscall.Stat_t
-	if err := syscall.Stat(n.root+keep.Path+"/"+name, &is); err != nil {
-		is = syscall.Stat_t{}
+	var is unix.Stat_t
+	if n.keeps == nil {
+		f, err := os.Open(n.root + keep.Path)
+		n.w.must(err)
+		n.keeps = f
 	}
-	now := file{is.Ino, is.Size, is.Mtim}
+	if err := unix.Fstatat(int(n.keeps.Fd()), name, &is, 0); err != nil {
+		is = unix.Stat_t{}
+	}
+	now := file{is.Ino, is.Size, is.Mtim.Nano()}
 	if n.files[name] == now {
 		return false
 	}
@@ -173,7 +184,7 @@ func (n *node) state(name string) bool {
 type file struct {
 	ino  uint64
 	size int64
-	at   syscall.Timespec
+	at   int64
 }
 
 // folder reads the host's state beside the host.

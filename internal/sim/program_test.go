@@ -35,12 +35,43 @@ func (w *world) begin(name string) *program {
 	return p
 }
 
-// goes runs a part of the program.
+// goes runs a part of the program, on a hand that is free where there is one: its
+// stack has grown already.
 func (p *program) goes(f func(ctx context.Context)) {
-	p.runs.Go(func() {
+	p.runs.Add(1)
+	job := func() {
+		defer p.runs.Done()
 		pprof.SetGoroutineLabels(p.ctx)
 		f(p.ctx)
-	})
+	}
+	w := p.w
+	w.mu.Lock()
+	n := len(w.free)
+	if n == 0 {
+		w.mu.Unlock()
+		go w.hand(job)
+		return
+	}
+	hand := w.free[n-1]
+	w.free = w.free[:n-1]
+	w.mu.Unlock()
+	hand <- job
+}
+
+// hand does one job after another, until the seed ends.
+func (w *world) hand(job func()) {
+	next := make(chan func(), 1)
+	for {
+		job()
+		w.mu.Lock()
+		w.free = append(w.free, next)
+		w.mu.Unlock()
+		select {
+		case job = <-next:
+		case <-w.ctx.Done():
+			return
+		}
+	}
 }
 
 // die ends the program here: nothing that it does from now on has an effect.

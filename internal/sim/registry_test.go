@@ -209,6 +209,9 @@ func (s press) PushManifest(ctx context.Context, _ string, m oci.Manifest) (docu
 		}
 	}
 	g.manifests[d], g.bytes[d] = m, data
+	if m.Subject != nil {
+		return d, nil // it is about another, and no build
+	}
 	if made, err := manifest.DecodeBuilt("built manifest", g.blobs[m.Config.Digest]); err == nil {
 		s.p.w.learn(made)
 	}

@@ -33,7 +33,18 @@ type result struct {
 }
 
 // play runs one seed from its beginning to its end.
-func play(t *testing.T, seed uint64) (r result) {
+func play(t *testing.T, seed uint64) result {
+	t.Helper()
+	return run(t, seed, *trace || *verbose)
+}
+
+// traced is play with the trace of it.
+func traced(t *testing.T, seed uint64) result {
+	t.Helper()
+	return run(t, seed, true)
+}
+
+func run(t *testing.T, seed uint64, traced bool) (r result) {
 	t.Helper()
 	f, err := made()
 	if err != nil {
@@ -48,6 +59,7 @@ func play(t *testing.T, seed uint64) (r result) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
 		w := newWorld(ctx, seed, dir, f)
+		w.traced = traced
 		defer func() {
 			if p := recover(); p != nil {
 				text := fmt.Sprint("the simulation itself: ", p)
@@ -71,7 +83,7 @@ func play(t *testing.T, seed uint64) (r result) {
 func newWorld(ctx context.Context, seed uint64, dir string, f fixed) *world {
 	w := &world{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 0x6d657368)), dir: dir, ctx: ctx, fixed: f, registry: newRegistry(),
-		lives: map[string]int{}, unsaid: map[string]bool{}, newest: map[string]int{}, natures: map[int]nature{}, content: map[document.Digest]*commit{},
+		opened: map[string][]*db.DB{}, lives: map[string]int{}, unsaid: map[string]bool{}, newest: map[string]int{}, natures: map[int]nature{}, content: map[document.Digest]*commit{},
 		made: map[document.Digest]manifest.Built{}, given: map[document.Digest]string{},
 		paths: map[string]map[string]bool{}, began: time.Now(), evil: keyOf("the broker"),
 	}
@@ -186,12 +198,16 @@ func (w *world) storm() {
 func (w *world) end() {
 	for _, n := range w.nodes {
 		n.stop()
+		n.forgetDisk()
 	}
 	for _, b := range w.makers {
 		b.stop()
 	}
 	for len(w.controllers) > 0 {
 		w.bury(w.controllers[0])
+	}
+	for record := range w.opened {
+		w.shut(record)
 	}
 	synctest.Wait()
 }

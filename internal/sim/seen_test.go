@@ -46,7 +46,7 @@ func (w *world) seen() (seen invariant.Seen, s status.Status, ok bool) {
 	if !ok || c.dead.Load() {
 		return seen, s, false
 	}
-	record, err := observe.Record(w.ctx, c.db)
+	record, err := w.proofs.Record(w.ctx, c.db)
 	w.must(err)
 	w.copied(c, s, record)
 	seen = invariant.Seen{At: time.Now(), Record: record, Said: observe.Said(s, record), Registry: w.registry.seen(), Acks: w.acks}
@@ -105,7 +105,7 @@ func (w *world) copied(c *control, s status.Status, record invariant.Record) {
 }
 
 func (n *node) seen(record invariant.Record) invariant.Node {
-	is, err := observe.Node(n.root)
+	is, err := n.w.proofs.Node(n.root)
 	n.w.must(err)
 	is.Away = n.run == nil
 	if is.Committed <= n.excused {

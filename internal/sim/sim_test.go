@@ -74,7 +74,7 @@ func TestSim(t *testing.T) {
 
 func one(t *testing.T, seed uint64) {
 	t.Helper()
-	r := play(t, seed)
+	r := traced(t, seed)
 	if *trace || *verbose {
 		fmt.Fprintln(os.Stderr, strings.Join(r.trace, "\n"))
 	}
@@ -97,9 +97,9 @@ func TestSameSeedSameTrace(t *testing.T) { //nolint:paralleltest // nothing may 
 		t.Skip("traces are not compared here")
 	}
 	for seed := uint64(1); seed <= 2; seed++ {
-		first, again := play(t, seed), result{}
+		first, again := traced(t, seed), result{}
 		for range 5 {
-			if again = play(t, seed); again.hash == first.hash {
+			if again = traced(t, seed); again.hash == first.hash {
 				break
 			}
 		}

@@ -16,8 +16,10 @@ import (
 	"noxmesh/controller"
 	"noxmesh/document"
 	"noxmesh/internal/bus"
+	"noxmesh/internal/db"
 	"noxmesh/internal/db/dbtest"
 	"noxmesh/internal/invariant"
+	"noxmesh/internal/observe"
 	"noxmesh/link"
 	"noxmesh/manifest"
 )
@@ -60,14 +62,15 @@ func shm() string {
 
 // world is one mesh with everything around it, for one seed.
 type world struct {
-	seed  uint64
-	rng   *rand.Rand
-	dir   string
-	ctx   context.Context //nolint:containedctx // ends with the seed
-	fixed fixed
-	who   controller.Identity
-	evil  link.Key
-	calm  bool // the faults have stopped
+	seed   uint64
+	rng    *rand.Rand
+	dir    string
+	ctx    context.Context //nolint:containedctx // ends with the seed
+	fixed  fixed
+	proofs observe.Proofs
+	who    controller.Identity
+	evil   link.Key
+	calm   bool // the faults have stopped
 
 	queue    queue
 	office   post
@@ -76,8 +79,9 @@ type world struct {
 	nodes    []*node
 	makers   []*maker
 
-	controllers []*control // those that run
-	record      string     // of the controller that counts
+	controllers []*control          // those that run
+	opened      map[string][]*db.DB // by record: what those had opened who are gone
+	record      string              // of the controller that counts
 	holder      string
 	holders     int
 	copies      int
@@ -99,16 +103,18 @@ type world struct {
 	unsaid   map[string]bool // by key: a trouble came when the disk was full, so that what the record holds may be the one before it
 	mixed    bool            // nodes may have been told what the record does not know
 	began    time.Time
-	mu       sync.Mutex // guards findings, hash, and acks, what is excused and what stood while programs run
+	mu       sync.Mutex    // guards findings, hash, free, and acks, what is excused and what stood while programs run
+	free     []chan func() // the hands that have nothing to do
 	findings []string
 	shown    []string // the trace, where it is kept
+	traced   bool     // there is a trace of it
 	hash     uint64
 	steps    int
 	jobs     []job
 	stop     bool
-	nested   bool // the driver waits for an answer; nothing else of its own happens meanwhile
-	still    bool // since the last look, nothing has happened that could move a node
-	quiet    int  // how often in a row nothing stood against the end
+	nested   bool     // the driver waits for an answer; nothing else of its own happens meanwhile
+	moved    *program // whose event is all that has happened since the last look; nil where there was more
+	quiet    int      // how often in a row nothing stood against the end
 }
 
 // job is something that the driver does later.
@@ -148,8 +154,11 @@ func (w *world) chance(p float64) bool { return !w.calm && w.rng.Float64() < p }
 // dies reports whether a program is killed at this moment.
 func (w *world) dies(p *program) bool { return !p.dead.Load() && w.chance(0.004) }
 
-// note is one line of the trace.
+// note is one line of the trace, where somebody wants to have it.
 func (w *world) note(actor, format string, args ...any) {
+	if !w.traced {
+		return
+	}
 	line := fmt.Sprintf("%9.3f %-10s %s", time.Since(w.began).Seconds(), actor, fmt.Sprintf(format, args...))
 	line = strings.ReplaceAll(line, w.dir, "") // its name is another in each run
 	h := fnv.New64a()
@@ -198,7 +207,7 @@ func (w *world) step(until time.Time) {
 	if e != nil {
 		w.steps++
 		e.do(w, e)
-		w.still = e.of != nil && !e.of.host
+		w.moved = e.of
 		return
 	}
 	if due.IsZero() || until.Before(due) {
@@ -219,6 +228,7 @@ func (w *world) step(until time.Time) {
 
 // run lets things happen for so long, or until the fact is true.
 func (w *world) run(long time.Duration, fact func() bool) bool {
+	w.moved = nil
 	for end := time.Now().Add(long); time.Now().Before(end) && !w.stop; {
 		if w.step(end); fact != nil && fact() {
 			return true
@@ -229,9 +239,9 @@ func (w *world) run(long time.Duration, fact func() bool) bool {
 
 // look sees what has become durable, and who has died.
 func (w *world) look() {
-	defer func() { w.still = false }()
+	defer func() { w.moved = nil }()
 	for _, n := range w.nodes {
-		if !w.still {
+		if w.moved == nil || w.moved == n.run { // nobody but its host moves a node
 			n.observe()
 		}
 		if n.run != nil && n.run.why != nil {
