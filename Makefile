@@ -76,8 +76,8 @@ bench: ## the benchmarks (BENCH=pattern)
 fuzz: ## every fuzz target, for FUZZ of CPU time each (FUZZ=10m for the long run; ONLY=pattern)
 	$(GO) run ./internal/fuzz -cpu $(FUZZ) -only '$(ONLY)'
 
-# The rooms that keep something on a disk.
-POWERED := ./internal/power ./internal/db ./internal/oci/registry ./host/... ./builder ./controller ./internal/line
+# The rooms that keep something on a disk; first the line, which waits most.
+POWERED := ./internal/line ./internal/power ./internal/db ./internal/oci/registry ./host/... ./builder ./controller
 
 power: ## cut the power at each effect of each writer, and fill its disks (root, loop devices; minutes)
 	@own=; if [ "$$(id -u)" = 0 ]; then own="unshare -m --propagation private"; fi; code=$$(mktemp); \
