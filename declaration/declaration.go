@@ -47,6 +47,7 @@ const (
 	Group     Type = "group"
 	User      Type = "user"
 	Service   Type = "service"
+	Package   Type = "package"
 )
 
 // Resource is one thing on the machine. Which fields belong to which type is

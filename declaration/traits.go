@@ -13,7 +13,7 @@ import (
 // types.go. A resource that says none of it has none.
 type Traits struct {
 	Drift  Drift    `json:"drift,omitempty"`  // any type; Correct where it is not said
-	Name   string   `json:"name,omitempty"`   // group, user
+	Name   string   `json:"name,omitempty"`   // group, user, package
 	GID    int64    `json:"gid,omitempty"`    // group: chosen by the machine where it is not said
 	UID    int64    `json:"uid,omitempty"`    // user: chosen by the machine where it is not said
 	Group  string   `json:"group,omitempty"`  // user: its own; the one of its name where it is not said
@@ -25,7 +25,20 @@ type Traits struct {
 	State     string   `json:"state,omitempty"`      // service: Running or Stopped
 	Enabled   *bool    `json:"enabled,omitempty"`    // service: whether it is started at boot; as its state where it is not said
 	RestartOn []string `json:"restart_on,omitempty"` // service: ids of what it is made from, earlier in the list; it waits for them
+
+	Version   string    `json:"version,omitempty"`   // package: that and no other; any where it is not said
+	Conffiles Conffiles `json:"conffiles,omitempty"` // package; ConffilesKeep where it is not said
 }
+
+// Conffiles is what becomes of the configuration files of a package that somebody
+// has changed, when another version of them comes.
+type Conffiles string
+
+// The policies about them.
+const (
+	ConffilesKeep    Conffiles = "keep"
+	ConffilesReplace Conffiles = "replace"
+)
 
 // The states of a service.
 const (
@@ -72,7 +85,7 @@ func (t Type) IsFile() bool {
 	switch t {
 	case File, Directory, Link, Archive:
 		return true
-	case Group, User, Service:
+	case Group, User, Service, Package:
 		return false
 	}
 	return false
@@ -121,6 +134,8 @@ func (t *Traits) Keys() []string {
 		{"state", t.State != ""},
 		{"enabled", t.Enabled != nil},
 		{"restart_on", len(t.RestartOn) > 0},
+		{"version", t.Version != ""},
+		{"conffiles", t.Conffiles != ""},
 	} {
 		if has.there {
 			keys = append(keys, has.key)
@@ -138,7 +153,7 @@ func (t *Traits) Fill(f func(key, text string) (string, error)) (*Traits, error)
 	for _, text := range []struct {
 		key string
 		of  *string
-	}{{"name", &out.Name}, {"group", &out.Group}, {"home", &out.Home}, {"shell", &out.Shell}, {"unit", &out.Unit}} {
+	}{{"name", &out.Name}, {"group", &out.Group}, {"home", &out.Home}, {"shell", &out.Shell}, {"unit", &out.Unit}, {"version", &out.Version}} {
 		if *text.of == "" {
 			continue
 		}
@@ -164,10 +179,7 @@ func (t *Traits) Flaws(of Type) []Flaw {
 	if t.Drift != "" && t.Drift != DriftCorrect && t.Drift != DriftReport {
 		f.add("drift", "want correct or report", "is not what becomes of drift", string(t.Drift))
 	}
-	f.account("name", t.Name)
-	if t.Name == "root" {
-		f.add("name", "want another name", "is the machine's own "+string(of), t.Name)
-	}
+	f.name(of, t.Name)
 	f.account("group", t.Group)
 	for i, name := range t.Groups {
 		f.account(document.At("groups", i), name)
@@ -183,6 +195,10 @@ func (t *Traits) Flaws(of Type) []Flaw {
 	if t.State == Stopped && len(t.RestartOn) > 0 {
 		f = append(f, Flaw{"restart_on", "take it out", "what is stopped is not restarted"})
 	}
+	f.version(t.Version)
+	if t.Conffiles != "" && t.Conffiles != ConffilesKeep && t.Conffiles != ConffilesReplace {
+		f.add("conffiles", "want keep or replace", "is not what becomes of configuration files", string(t.Conffiles))
+	}
 	return f
 }
 
@@ -190,6 +206,18 @@ type flaws []Flaw
 
 func (f *flaws) add(key, want, why, value string) {
 	*f = append(*f, Flaw{key, want, quoted(value) + " " + why})
+}
+
+// name checks what a user, a group or a package is called.
+func (f *flaws) name(of Type, name string) {
+	switch {
+	case of == Package:
+		f.pkg(name)
+	case name == "root":
+		f.add("name", "want another name", "is the machine's own "+string(of), name)
+	default:
+		f.account("name", name)
+	}
 }
 
 // account checks the name of a user or a group, by the rules of the programs that make one.

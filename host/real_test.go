@@ -69,9 +69,8 @@ func (r *real) sh(t testing.TB, format string, args ...any) string {
 	return strings.TrimSpace(out)
 }
 
-// apply applies these resources, with what the crash runner is to do. Killed is
-// whether it was.
-func (r *real) apply(t testing.TB, resources []declaration.Resource, env ...string) (_ report.Report, killed bool) {
+// declared is a declaration of these resources, later than all before.
+func (r *real) declared(t testing.TB, resources []declaration.Resource) string {
 	t.Helper()
 	r.generation++
 	resources = slices.Clone(resources)
@@ -85,11 +84,19 @@ func (r *real) apply(t testing.TB, resources []declaration.Resource, env ...stri
 	})
 	text, err := os.ReadFile(b.file)
 	must(t, err)
+	return string(text)
+}
+
+// apply applies these resources, with what the crash runner is to do. Killed is
+// whether it was.
+func (r *real) apply(t testing.TB, resources []declaration.Resource, env ...string) (_ report.Report, killed bool) {
+	t.Helper()
+	text := r.declared(t, resources)
 	env = append(append([]string{}, env...), "sh", "-c", "cat >/root/d.json && exec mesh-host apply /root/d.json -o json")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := r.Command(ctx, "env", env...)
-	cmd.Stdin = strings.NewReader(string(text))
+	cmd.Stdin = strings.NewReader(text)
 	var said strings.Builder
 	cmd.Stderr = &said
 	out, err := cmd.Output()

@@ -149,7 +149,7 @@ func (r *real) truth(t *testing.T) {
 	}
 	good := all[:len(then)]
 	rep, _ = r.apply(t, good)
-	if rep.Facts == nil || strings.Join(rep.Facts.Capabilities, " ") != "apt keeps-group keeps-service keeps-user systemd" {
+	if rep.Facts == nil || strings.Join(rep.Facts.Capabilities, " ") != "apt keeps-group keeps-package keeps-service keeps-user systemd" {
 		t.Errorf("the machine says of itself %+v", rep.Facts)
 	}
 	var got []string

@@ -56,7 +56,7 @@ func resourceTypes() []string {
 
 // laterType is what a later version can put on a machine or make.
 func laterType(t string) (says string, later bool) {
-	if slices.Contains([]string{"package", "check", "container"}, t) {
+	if slices.Contains([]string{"check", "container"}, t) {
 		return "this version has no resources of type \"" + t + "\" yet", true
 	}
 	return "", false
@@ -71,7 +71,7 @@ func laterKeys() map[string]string {
 		"lab": "this version has no lab yet",
 	}
 	for _, of := range []struct{ resource, keys string }{
-		{"check", "http tcp status"}, {"package", "package version"},
+		{"check", "http tcp status"},
 	} {
 		for key := range strings.FieldsSeq(of.keys) {
 			table["resources[]."+key] = "this version has no resources of type \"" + of.resource + "\" yet"
@@ -123,6 +123,8 @@ func examples() map[string]string {
 		"resources[].gid":        `712`,
 		"resources[].groups":     `["ssl-cert"]`,
 		"resources[].unit":       `"board.service"`,
+		"resources[].version":    `"1.22.1-9"`,
+		"resources[].conffiles":  `"keep"`,
 		"resources[].state":      `"running"`,
 		"resources[].restart_on": `["conf"]`,
 		"build.in":               `"golang:1.26"`,

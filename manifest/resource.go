@@ -128,7 +128,10 @@ func (c *checker) thing(at string, t thing) {
 func (c *checker) traits(at string, t thing) {
 	filled, err := t.traits.Fill(func(key, text string) (string, error) {
 		c.template(document.Join(at, key), text)
-		return placeholders(text, "x"), nil
+		if key == "version" {
+			return placeholders(text, "1"), nil
+		}
+		return placeholders(text, "xx"), nil
 	})
 	if err != nil {
 		return
@@ -162,7 +165,7 @@ func (c *checker) belong(at string, t thing) {
 }
 
 func fieldNames() []string {
-	return []string{"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "unit", "state", "enabled", "restart_on"}
+	return []string{"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "unit", "state", "enabled", "restart_on", "version", "conffiles"}
 }
 
 func (c *checker) content(path, content string) {

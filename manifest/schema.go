@@ -35,6 +35,8 @@ const (
 	patternPath    = `^/.*[^/]$`
 	patternUnclean = `//|/\.\.?(/|$)`
 	patternAccount = `^([a-z_][a-z0-9_-]{0,31}|.*\$\{.*)?$`
+	patternCalled  = `^([a-z_][a-z0-9_-]{0,31}|[a-z0-9][a-z0-9+.-]+(:[a-z][a-z0-9-]*)?|.*\$\{.*)?$` // a user, a group or a package
+	patternVersion = `^([0-9][A-Za-z0-9.+~:-]*|.*\$\{.*)?$`
 	patternUnit    = `^([A-Za-z0-9:_\\@][A-Za-z0-9:_.\\@-]*\.(service|socket|timer|path)|.*\$\{.*)?$`
 	patternField   = `^(/[^: ]*[^/: ]|.*\$\{.*)?$`
 )
@@ -101,12 +103,13 @@ func commonKeywords() map[string]keywords {
 		"resources[].path":  {"pattern": patternPath + "|^$", "not": keywords{"pattern": patternUnclean}},
 		"resources[].after": nameList(), "resources[].after[]": name(),
 		"resources[].drift": {"enum": []string{string(declaration.DriftCorrect), string(declaration.DriftReport), ""}},
-		"resources[].name":  {"pattern": patternAccount}, "resources[].group": {"pattern": patternAccount},
+		"resources[].name":  {"pattern": patternCalled}, "resources[].group": {"pattern": patternAccount},
 		"resources[].groups": nameList(), "resources[].groups[]": {"pattern": patternAccount},
 		"resources[].gid": {"minimum": 0, "maximum": 1<<32 - 3}, "resources[].uid": {"minimum": 0, "maximum": 1<<32 - 3},
 		"resources[].unit": {"pattern": patternUnit}, "resources[].state": {"enum": []string{declaration.Running, declaration.Stopped, ""}},
 		"resources[].restart_on": nameList(), "resources[].restart_on[]": name(),
 		"resources[].home": {"pattern": patternField}, "resources[].shell": {"pattern": patternField},
+		"resources[].version": {"pattern": patternVersion}, "resources[].conffiles": {"enum": []string{string(declaration.ConffilesKeep), string(declaration.ConffilesReplace), ""}},
 		"resources[].mode": {"pattern": octalMode.String() + "|^$"},
 	}
 	maps.Copy(out, settingKeywords("settings"))

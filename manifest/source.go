@@ -78,7 +78,7 @@ func (c *checker) resourceArtifact(path, named string, b *Build) {
 	case made.Type == typeImage:
 		c.Fault(path, "want an artifact of type archive: this version has no resources of type \"container\" yet", "%q is an image", document.Short(named))
 	case made.Type == typePackage:
-		c.Fault(path, "want an artifact of type archive: this version has no resources of type \"package\" yet", "%q is a package", document.Short(named))
+		c.Fault(path, "want an artifact of type archive: what the mesh has made itself no machine gets as a package yet", "%q is a package", document.Short(named))
 	}
 }
 

@@ -106,7 +106,7 @@ func after(resources []declaration.Resource) {
 				come(r, id)
 			}
 		}
-		if r.Type == declaration.Service {
+		if !r.Type.IsFile() {
 			standsOn(r, resources[:i])
 		}
 		earlier[r.Subject()] = r.ID
@@ -120,21 +120,47 @@ func come(r *declaration.Resource, id string) {
 	}
 }
 
-// standsOn says that a service comes after the files that its unit is made of, and
-// after whatever is no file and of its own module: it may run as that user.
+// standsOn says that what is no file comes after what it may be made with: a service
+// after the files of its unit, and after whatever is no file and of its own module
+// (it may run as that user); a package after those of its own module that say where
+// packages come from, and after its users and groups; and these after its packages,
+// which may bring groups.
 func standsOn(r *declaration.Resource, earlier []declaration.Resource) {
 	module, _, _ := strings.Cut(r.ID, "/")
+	names := unitsOf(r)
+	for i := range earlier {
+		e := &earlier[i]
+		own := strings.HasPrefix(e.ID, module+"/")
+		var on bool
+		switch {
+		case r.Type == declaration.Service && e.Type.IsFile():
+			on = isUnitFile(e.Path, names)
+		case r.Type == declaration.Service:
+			on = own && e.Type != declaration.Service
+		case r.Type == declaration.Package:
+			on = own && (isSource(e.Path) || e.Type == declaration.User || e.Type == declaration.Group)
+		default:
+			on = own && e.Type == declaration.Package
+		}
+		if on {
+			come(r, e.ID)
+		}
+	}
+}
+
+// isSource reports whether the package manager reads this file to know where packages come from.
+func isSource(path string) bool {
+	return strings.HasPrefix(path, "/etc/apt/") || strings.HasPrefix(path, "/usr/share/keyrings/")
+}
+
+// unitsOf is the names of the files that a unit may be made of.
+func unitsOf(r *declaration.Resource) []string {
 	template, instance, _ := strings.Cut(r.Unit, "@")
 	names := []string{r.Unit}
 	if i := strings.LastIndexByte(instance, '.'); i >= 0 {
 		names = append(names, template+"@"+instance[i:])
 	}
-	for i := range earlier {
-		e := &earlier[i]
-		if e.Type.IsFile() && isUnitFile(e.Path, names) || !e.Type.IsFile() && e.Type != declaration.Service && strings.HasPrefix(e.ID, module+"/") {
-			come(r, e.ID)
-		}
-	}
+	return names
 }
 
 // isUnitFile reports whether systemd reads a file for a unit with one of these names.

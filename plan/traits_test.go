@@ -110,6 +110,35 @@ func TestAServiceComesAfterWhatItStandsOn(t *testing.T) {
 	}
 }
 
+func TestAPackageComesAfterWhatSaysWhereItIs(t *testing.T) {
+	t.Parallel()
+	dir := func(id, path string) manifest.BuiltResource {
+		return manifest.BuiltResource{ID: id, Type: "directory", Path: path}
+	}
+	p := plan.Compile(whole("a b",
+		declared("b", holding(dir("key", "/etc/apt/keyrings/b"), account("other", "user", declaration.Traits{Name: "other"}))),
+		declared("a", holding(
+			dir("key", "/usr/share/keyrings/a"), dir("source", "/etc/apt/sources.list.d/a"), dir("conf", "/etc/app"),
+			account("before", "user", declaration.Traits{Name: "before"}),
+			account("app", "package", declaration.Traits{Name: "app-${node.name}", Version: "1.0-${node.name}"}),
+			account("user", "user", declaration.Traits{Name: "app"}),
+			account("run", "service", declaration.Traits{Unit: "app.service", State: "running"}),
+		))))
+	got := map[string][]string{}
+	for _, r := range p.Body.Resources {
+		if !r.Type.IsFile() {
+			got[r.Called()+r.Version] = r.After
+		}
+	}
+	want := map[string][]string{
+		"other": nil, "before": nil, "app-laptop1.0-laptop": {"a/key", "a/source", "a/before"}, "app": {"a/app"},
+		"app.service": {"a/before", "a/app", "a/user"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v %v %s", p.LeftOut, p.Held, diff)
+	}
+}
+
 // A host that does not know a type would refuse all that it is told: it is told
 // nothing of the module, and people are told why.
 func TestAnOldHostIsToldNothingThatItDoesNotKeep(t *testing.T) {

@@ -46,6 +46,7 @@ type rankedKind struct {
 // What is no longer declared goes in the opposite order.
 func kinds() []rankedKind {
 	return []rankedKind{
+		{of: declaration.Package, kind: packaged{}, needs: "/usr/bin/apt-get"}, // it may bring groups that users are in
 		{of: declaration.Group, kind: groups{}},
 		{of: declaration.User, kind: users{}},
 		{of: declaration.Service, kind: services{}, early: true, needs: "/run/systemd/system"}, // it is there where systemd has booted the machine

@@ -47,8 +47,7 @@ func (r *Root) Run(ctx context.Context, c Command) (Done, error) {
 	}
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, c.Name, c.Args...)
-	cmd.Env = append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "HOME=/root"}, c.Env...)
-	cmd.Dir = "/"
+	cmd.Env, cmd.Dir = environment(c), "/"
 	cmd.Stdin = strings.NewReader(c.Stdin)
 	out, said := &first{most: outMost}, &last{most: saidMost}
 	cmd.Stdout, cmd.Stderr = out, said
@@ -58,22 +57,35 @@ func (r *Root) Run(ctx context.Context, c Command) (Done, error) {
 	err := cmd.Run()
 	done := Done{Out: out.kept.String(), Said: strings.TrimSpace(said.kept.String())}
 	if ctx.Err() != nil {
-		return done, fault.New(fault.Conflict, "%q had not ended after %s, and was ended with all that it had started%s",
-			c.Name, time.Since(began).Round(time.Second), said.tail())
+		return done, tooLong(c.Name, began, said)
 	}
+	return over(done, c.Name, err)
+}
+
+func environment(c Command) []string {
+	return append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "HOME=/root"}, c.Env...)
+}
+
+func tooLong(name string, began time.Time, said *last) error {
+	return fault.New(fault.Conflict, "%q had not ended after %s, and was ended with all that it had started%s",
+		name, time.Since(began).Round(time.Second), said.tail())
+}
+
+// over is what came of a program that has ended like that.
+func over(done Done, name string, err error) (Done, error) {
 	var ended *exec.ExitError
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it has left somebody behind who holds its output
 		return done, nil
 	case errors.As(err, &ended):
 		if done.Code = ended.ExitCode(); done.Code < 0 {
-			return done, fault.New(fault.Conflict, "%q was ended by %s", c.Name, ended.ProcessState)
+			return done, fault.New(fault.Conflict, "%q was ended by %s", name, ended.ProcessState)
 		}
 		return done, nil
 	case errors.Is(err, exec.ErrNotFound):
-		return done, fault.New(fault.Conflict, "this machine has no program %q", c.Name)
+		return done, fault.New(fault.Conflict, "this machine has no program %q", name)
 	}
-	return done, fault.Wrap(fault.Conflict, err, "run %q", c.Name)
+	return done, fault.Wrap(fault.Conflict, err, "run %q", name)
 }
 
 // Failed is why a program did not end well, or nil.

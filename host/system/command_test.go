@@ -3,6 +3,7 @@ package system
 import (
 	"context"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -83,5 +84,81 @@ func TestProcesses(t *testing.T) {
 	}
 	if some, all, err := r.Processes(4294967000, 1); err != nil || all != 0 || len(some) != 0 {
 		t.Errorf("%+v, %d, %v", some, all, err)
+	}
+}
+
+func TestWhoHasLockedAFile(t *testing.T) {
+	t.Parallel()
+	dir, folder := machine(t)
+	for _, name := range []string{"none/lock", "lock"} {
+		if by, err := folder.LockedBy("/" + name); by != "" || err != nil {
+			t.Errorf("%s: %q, %v", name, by, err)
+		}
+	}
+	file := dir + "/lock"
+	must(t, os.WriteFile(file, nil, 0o600))
+	if by, err := folder.LockedBy("/lock"); by != "" || err != nil {
+		t.Errorf("%q, %v", by, err)
+	}
+	cmd := exec.CommandContext(t.Context(), "perl", "-e", `use Fcntl; open(F,"+>",$ARGV[0]); my $l=pack("s s l! l! l",F_WRLCK,0,0,0,0); fcntl(F,F_SETLK,$l) or die; $|=1; print "x"; <STDIN>`, file)
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	_, err = out.Read(make([]byte, 1))
+	must(t, err)
+	if by, err := folder.LockedBy("/lock"); by != "perl (pid "+strconv.Itoa(cmd.Process.Pid)+")" || err != nil {
+		t.Errorf("%q, %v", by, err)
+	}
+	must(t, in.Close())
+	must(t, cmd.Wait())
+	if by, err := folder.LockedBy("/lock"); by != "" || err != nil {
+		t.Errorf("%q, %v", by, err)
+	}
+}
+
+func TestApart(t *testing.T) {
+	t.Parallel()
+	r, err := Open("/")
+	must(t, err)
+	defer func() { must(t, r.Close()) }()
+	done, err := r.Apart(t.Context(), Command{Name: "sh", Args: []string{"-c", "echo one; echo two >&2; echo three; cat; exit 2"}})
+	must(t, err)
+	if done.Code != 2 || done.Out != "one\ntwo\nthree\n" || done.Said != "one\ntwo\nthree" {
+		t.Errorf("%+v", done)
+	}
+	if _, err := r.Apart(t.Context(), Command{Name: "no-such-program"}); err == nil || !strings.Contains(err.Error(), "no-such-program") {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := r.Apart(ctx, Command{Name: "sleep", Args: []string{"600"}}); err == nil || !strings.HasPrefix(err.Error(), `"sleep" had not ended after`) {
+		t.Error(err)
+	}
+}
+
+// A program that must come to its end does, whatever becomes of who waits for it.
+func TestApartGoesOn(t *testing.T) {
+	t.Parallel()
+	r, err := Open("/")
+	must(t, err)
+	defer func() { must(t, r.Close()) }()
+	dir := t.TempDir()
+	there := func(name string) bool { _, err := os.Stat(dir + "/" + name); return err == nil }
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for !there("begun") {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	_, err = r.Apart(ctx, Command{Name: "sh", Args: []string{"-c", "cd $0; touch begun; until [ -e go ]; do sleep 0.01; done; echo on; touch ended", dir}})
+	if fault.KindOf(err) != fault.Unavailable || err.Error() != `wait for "sh", which goes on: context canceled` {
+		t.Error(err)
+	}
+	must(t, os.WriteFile(dir+"/go", nil, 0o600))
+	for !there("ended") {
+		time.Sleep(time.Millisecond)
 	}
 }

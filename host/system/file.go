@@ -1,6 +1,7 @@
 package system
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -130,19 +131,31 @@ func (w Writer) Chmod(mode fs.FileMode) error {
 func (w Writer) Close() error { return unix.Close(w.fd) }
 
 // Text is the whole of a regular file, which has at most so many bytes.
-func (r *Root) Text(p string, most int) (_ string, err error) {
+func (r *Root) Text(p string, most int) (string, error) {
+	b, err := r.Bytes(p, most)
+	return string(b), err
+}
+
+// Bytes is the whole of a regular file likewise.
+func (r *Root) Bytes(p string, most int) (_ []byte, err error) {
 	dir, err := r.Dir(path.Dir(p))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	f, err := dir.Take(path.Base(p))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	b, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
-	if err == nil && len(b) > most {
+	info, err := statOf(f.fd)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.Grow(int(min(info.Size, int64(most))) + bytes.MinRead) // as it is now; it may grow
+	_, err = b.ReadFrom(io.LimitReader(f, int64(most)+1))
+	if err == nil && b.Len() > most {
 		err = fault.New(fault.Conflict, "%q has more than %d bytes", p, most)
 	}
-	return string(b), err
+	return b.Bytes(), err
 }

@@ -2,9 +2,13 @@ package system
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
+	"path"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Process is one that runs on the machine.
@@ -61,4 +65,39 @@ func processAt(pid int) (Process, int64, bool) {
 		}
 	}
 	return p, uid, uid >= 0
+}
+
+// LockedBy is who has locked the file at this path, as "apt-get (pid 12)"; empty
+// where nobody has.
+func (r *Root) LockedBy(p string) (string, error) {
+	dir, err := r.Dir(path.Dir(p))
+	if Absent(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	f, err := dir.Open(path.Base(p), unix.O_RDONLY)
+	if Absent(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	lock := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock); err != nil {
+		return "", &fs.PathError{Op: "lock", Path: p, Err: err}
+	}
+	switch {
+	case lock.Type == unix.F_UNLCK:
+		return "", nil
+	case lock.Pid <= 0: // it is of no namespace that is seen from here
+		return "a process that is not seen from here", nil
+	}
+	name := "a process"
+	if by, _, ok := processAt(int(lock.Pid)); ok {
+		name = by.Name
+	}
+	return name + " (pid " + strconv.Itoa(int(lock.Pid)) + ")", nil
 }
