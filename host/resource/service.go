@@ -32,6 +32,7 @@ type service struct {
 	enabled string // in systemd's words
 	inputs  string // what it is made from, as declared
 	wrong   string // how it is not as declared; empty where it is
+	fresh   bool   // it was started since this pass looked at it before, and so after all that it is made from
 	idle    bool   // it is not started, or not stopped, as declared, or started before a change
 	boot    bool   // it is enabled, and should not be, or the other way round
 
@@ -53,11 +54,12 @@ func (services) look(ctx context.Context, p *pass, all []*holding) {
 			h.failed(err)
 			continue
 		}
-		s.judge(p)
 		s.patience = patienceFor(s.unit, readNote(h.hold.Note))
 		if before, _ := h.found.memory.(*service); before != nil { // before it was changed
 			s.patience = max(s.patience, before.patience)
+			s.fresh = s.unit.Invocation != before.unit.Invocation
 		}
+		s.judge(p)
 		services = append(services, s)
 	}
 	watch(ctx, units, services)
@@ -86,7 +88,7 @@ func (s *service) judge(p *pass) {
 	switch {
 	case want.State == declaration.Stopped && !isStopped(s.unit), want.State == declaration.Running && !isRunning(s.unit):
 		wrong = append(wrong, activity(s.unit))
-	case want.State == declaration.Running && p.outdated(s):
+	case want.State == declaration.Running && !s.fresh && p.outdated(s):
 		wrong = append(wrong, "started before something that it is made from was changed")
 	}
 	s.idle = len(wrong) > 0

@@ -129,6 +129,16 @@ func TestWhatAProcessWasStartedBefore(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+	// What the host has started itself in this pass it started after all of that,
+	// however quick it was.
+	h := &holding{want: declaration.Traits{State: declaration.Running, RestartOn: []string{"m/f"}}}
+	for _, fresh := range []bool{false, true} {
+		runs := system.Unit{Name: "a.service", Load: "loaded", Kind: "simple", Active: "active", Sub: "running", PID: 7, Invocation: "b", Began: changed.Add(time.Millisecond)}
+		s := &service{holding: h, unit: runs, inputs: p.inputs(h), fresh: fresh, enabled: "enabled"}
+		if s.judge(p); s.idle == fresh {
+			t.Errorf("started since the look before %t: to be started again %t (%s)", fresh, s.idle, s.wrong)
+		}
+	}
 	user.state = report.StateChanged
 	if !of(after, "b", "", "m/u") {
 		t.Error("what has changed in this pass was taken for old")
