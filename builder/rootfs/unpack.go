@@ -52,7 +52,7 @@ func (u *unpacking) layer(ctx context.Context, l remote.Layer, file *os.File) er
 	}
 	defer plain.Close()
 	sum := sha256.New()
-	whole := io.TeeReader(&bounded{plain, u.most + (1 << 30)}, sum)
+	whole := io.TeeReader(Bounded(plain, u.most+(1<<30)), sum)
 	if err := u.entriesOf(ctx, tar.NewReader(whole)); err != nil {
 		return broken(err, l)
 	}
@@ -85,7 +85,9 @@ func decompressed(how remote.Compression, r io.Reader) (io.ReadCloser, error) {
 	return io.NopCloser(r), nil
 }
 
-// bounded ends with an error where more comes than a root file system may have.
+// Bounded reads on, and ends with an error where more comes than may.
+func Bounded(from io.Reader, most int64) io.Reader { return &bounded{from, most} }
+
 type bounded struct {
 	from io.Reader
 	left int64

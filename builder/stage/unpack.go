@@ -41,7 +41,7 @@ func (s *Stage) unpackFile(ctx context.Context, t Taking, file string) (is bool,
 		return false, nil
 	}
 	defer plain.Close()
-	r := tar.NewReader(&bounded{plain, t.Most + spare})
+	r := tar.NewReader(rootfs.Bounded(plain, t.Most+spare))
 	h, err := r.Next()
 	if err != nil {
 		return false, nil // it is something else, and copied
@@ -88,21 +88,6 @@ func plainOf(r *bufio.Reader) (io.ReadCloser, error) {
 			With("COPY it as it is, or unpack it in build.run")
 	}
 	return io.NopCloser(r), nil
-}
-
-// bounded ends with an error where more comes than may.
-type bounded struct {
-	from io.Reader
-	left int64
-}
-
-// Read reads on.
-func (b *bounded) Read(p []byte) (int, error) {
-	n, err := b.from.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return n, fault.New(fault.Invalid, "it goes on and on")
-	}
-	return n, err
 }
 
 // unpacking is one archive on its way into a stage.

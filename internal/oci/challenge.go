@@ -2,6 +2,7 @@ package oci
 
 import (
 	"encoding/json"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -15,6 +16,24 @@ type granted struct {
 
 // Challenge is where a registry sends whoever comes without a token.
 type Challenge struct{ Realm, Service, Scope string }
+
+// Address is where a token is asked for, and for what; empty asks for no scope. Whether
+// that may be asked there is for the caller to say.
+func (c Challenge) Address(scope string) (*url.URL, error) {
+	u, err := url.Parse(c.Realm)
+	if err != nil {
+		return nil, err
+	}
+	q := u.Query()
+	if c.Service != "" {
+		q.Set("service", c.Service)
+	}
+	if scope != "" {
+		q.Set("scope", scope)
+	}
+	u.RawQuery = q.Encode()
+	return u, nil
+}
 
 // ParseChallenge reads the header WWW-Authenticate of a registry that takes
 // tokens; not ok where it wants something else.

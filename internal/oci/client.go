@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -43,7 +42,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil || base.Host == "" || base.Path != "" || base.User != nil || base.RawQuery != "" || base.Fragment != "" {
 		return nil, fault.New(fault.Invalid, "registry %q: want https://HOST[:PORT]", cfg.Base)
 	}
-	if base.Scheme != "https" && (base.Scheme != "http" || !loopback(base.Hostname())) {
+	if base.Scheme != "https" && (base.Scheme != "http" || !Loopback(base.Hostname())) {
 		return nil, fault.New(fault.Invalid, "registry %q: a credential would travel unprotected", cfg.Base).With("use https")
 	}
 	if cfg.MinRate == 0 {
@@ -53,26 +52,12 @@ func New(cfg Config) (*Client, error) {
 		cfg.Patience = 30 * time.Second
 	}
 	c := &Client{cfg: cfg, base: base}
-	c.http = &http.Client{CheckRedirect: c.redirect, Transport: &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		TLSClientConfig:       cfg.TLS,
-		TLSHandshakeTimeout:   10 * time.Second,
-		ResponseHeaderTimeout: cfg.Patience,
-		IdleConnTimeout:       time.Minute,
-		MaxIdleConnsPerHost:   8,
-		DisableCompression:    true, // a digest is over the bytes as they are
-		ForceAttemptHTTP2:     true,
-	}}
+	c.http = &http.Client{CheckRedirect: c.redirect, Transport: Transport(cfg.TLS, cfg.Patience)}
 	return c, nil
 }
 
 // Close ends idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || (ip != nil && ip.IsLoopback())
-}
 
 // redirect lets a registry hand over to where its bytes are, and sends no
 // credential along: what comes back is checked by digest like everything else.
@@ -82,7 +67,7 @@ func (c *Client) redirect(req *http.Request, via []*http.Request) error {
 		return errors.New("it redirects again and again")
 	case req.Method != http.MethodGet && req.Method != http.MethodHead:
 		return errors.New("it redirects a write")
-	case req.URL.Scheme != "https" && (c.base.Scheme != "http" || !loopback(req.URL.Hostname())):
+	case req.URL.Scheme != "https" && (c.base.Scheme != "http" || !Loopback(req.URL.Hostname())):
 		return errors.New("it redirects to an address without TLS")
 	}
 	if req.URL.Scheme != c.base.Scheme || req.URL.Host != c.base.Host {
@@ -147,7 +132,7 @@ func (c *Client) do(ctx context.Context, a ask, wanted ...int) (*http.Response, 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.unreachable(ctx, err)
+		return nil, Unreachable(ctx, c.base.Host, err)
 	}
 	for _, w := range wanted {
 		if resp.StatusCode == w {
@@ -156,18 +141,6 @@ func (c *Client) do(ctx context.Context, a ask, wanted ...int) (*http.Response, 
 	}
 	defer resp.Body.Close()
 	return nil, c.refused(a.method, resp)
-}
-
-// unreachable is an error of the way there.
-func (c *Client) unreachable(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && ctx.Err() != nil {
-		err = cause
-	}
-	var u *url.Error // says the whole address again, with what the registry sent us to
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	return fault.Wrap(fault.Unavailable, err, "registry %q", c.base.Host)
 }
 
 // refused is an answer that says no.

@@ -81,7 +81,7 @@ func (c *Client) manifestBytes(ctx context.Context, repo string, digest document
 	b, err := io.ReadAll(io.LimitReader(watch.reader(resp.Body), most+1))
 	switch {
 	case err != nil:
-		return nil, c.unreachable(ctx, err)
+		return nil, Unreachable(ctx, c.base.Host, err)
 	case int64(len(b)) > most:
 		return nil, otherBytes(digest, "it goes on after %d bytes", most)
 	case document.Sum(b) != digest:
@@ -130,7 +130,7 @@ func (c *Client) taken(ctx context.Context, err error) error {
 	case is:
 		return &fault.Error{Kind: fault.Invalid, Err: other}
 	}
-	return c.unreachable(ctx, err)
+	return Unreachable(ctx, c.base.Host, err)
 }
 
 // Blob names one blob of a repository, with the size that it must have.
@@ -162,7 +162,7 @@ func (c *Client) ReadRange(ctx context.Context, b Blob, off, n int64) (io.ReadCl
 	switch start, ok := rangeStart(resp); {
 	case resp.StatusCode == http.StatusOK: // the whole blob
 		if _, err = io.CopyN(io.Discard, r.from, off); err != nil {
-			err = c.unreachable(ctx, err)
+			err = Unreachable(ctx, c.base.Host, err)
 		}
 	case !ok || start != off:
 		err = otherBytes(b.Digest, "asked from byte %d it answers with %q", off, document.Short(resp.Header.Get("Content-Range")))
@@ -198,9 +198,9 @@ func (r *ranged) Read(p []byte) (int, error) {
 	case r.left == 0:
 		return n, nil
 	case errors.Is(err, io.EOF):
-		return n, r.client.unreachable(r.ctx, io.ErrUnexpectedEOF)
+		return n, Unreachable(r.ctx, r.client.base.Host, io.ErrUnexpectedEOF)
 	case err != nil:
-		return n, r.client.unreachable(r.ctx, err)
+		return n, Unreachable(r.ctx, r.client.base.Host, err)
 	}
 	return n, nil
 }

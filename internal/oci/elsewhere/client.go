@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -54,18 +53,7 @@ func New(cfg Config) (*Client, error) {
 	if _, _, err := c.login(); err != nil {
 		return nil, err
 	}
-	c.http = &http.Client{CheckRedirect: c.redirect, Transport: &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		TLSClientConfig:        cfg.TLS,
-		TLSHandshakeTimeout:    10 * time.Second,
-		ResponseHeaderTimeout:  cfg.Patience,
-		IdleConnTimeout:        time.Minute,
-		MaxIdleConnsPerHost:    8,
-		MaxResponseHeaderBytes: 64 << 10,
-		DisableCompression:     true, // a digest is over the bytes as they are
-		ForceAttemptHTTP2:      true,
-	}}
+	c.http = &http.Client{CheckRedirect: c.redirect, Transport: oci.OtherTransport(cfg.TLS, cfg.Patience)}
 	return c, nil
 }
 
@@ -81,7 +69,7 @@ func parse(address string) (base *url.URL, prefix string, err error) {
 		return nil, "", fault.New(fault.Invalid, "registry %q: want https://HOST[:PORT][/PREFIX]", document.Short(address)).
 			With("the login stands in a file of its own: --registry-login")
 	}
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
+	if u.Scheme == "http" && !oci.Loopback(u.Hostname()) {
 		return nil, "", fault.New(fault.Invalid, "registry %q: the login would travel unprotected", document.Short(address)).With("use https")
 	}
 	if prefix = strings.TrimPrefix(u.Path, "/"); prefix != "" {
@@ -91,11 +79,6 @@ func parse(address string) (base *url.URL, prefix string, err error) {
 		prefix += "/"
 	}
 	return &url.URL{Scheme: u.Scheme, Host: u.Host}, prefix, nil
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // Close ends idle connections.
@@ -124,7 +107,7 @@ func (c *Client) redirect(req *http.Request, via []*http.Request) error {
 
 // trusts reports whether something may be asked at an address that the registry names.
 func (c *Client) trusts(u *url.URL) bool {
-	return u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && c.base.Scheme == "http" && loopback(u.Hostname()))
+	return u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && c.base.Scheme == "http" && oci.Loopback(u.Hostname()))
 }
 
 // ask is one request about a repository.
@@ -202,7 +185,7 @@ func (c *Client) once(ctx context.Context, a ask) (*http.Response, error) {
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.unreachable(ctx, err)
+		return nil, oci.Unreachable(ctx, c.base.Host, err)
 	}
 	return resp, nil
 }
@@ -224,18 +207,6 @@ func (c *Client) place(a ask) (*url.URL, error) {
 		return u, nil
 	}
 	return c.base.Parse("/v2/" + c.prefix + a.repository + "/" + a.target)
-}
-
-// unreachable is an error of the way there.
-func (c *Client) unreachable(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && ctx.Err() != nil {
-		err = cause
-	}
-	var u *url.Error // says the whole address again, with what the registry sent us to
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	return fault.Wrap(fault.Unavailable, err, "registry %q", c.base.Host)
 }
 
 // refused is an answer that says no. Whatever it is, it is no fault of who builds or

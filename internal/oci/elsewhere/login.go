@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -104,18 +103,14 @@ func (c *Client) challenged(ctx context.Context, a ask, headers []string) (more 
 // fetchToken asks for a token for what is to be done, with the login: the registry
 // says where.
 func (c *Client) fetchToken(ctx context.Context, a ask, asks oci.Challenge) error {
-	u, err := url.Parse(asks.Realm)
+	scope := ""
+	if a.repository != "" {
+		scope = "repository:" + c.prefix + a.repository + ":" + a.actions
+	}
+	u, err := asks.Address(scope)
 	if err != nil || !c.trusts(u) {
 		return fault.New(fault.Unavailable, "registry %q sends for a token to %q, which is no address with TLS", c.base.Host, document.Short(asks.Realm))
 	}
-	q := u.Query()
-	if asks.Service != "" {
-		q.Set("service", asks.Service)
-	}
-	if a.repository != "" {
-		q.Set("scope", "repository:"+c.prefix+a.repository+":"+a.actions)
-	}
-	u.RawQuery = q.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, err, "ask %q for a token", u.Host)
@@ -129,7 +124,7 @@ func (c *Client) fetchToken(ctx context.Context, a ask, asks oci.Challenge) erro
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return fault.Add(c.unreachable(ctx, err), "ask %q for a token", u.Host)
+		return fault.Add(oci.Unreachable(ctx, c.base.Host, err), "ask %q for a token", u.Host)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -137,7 +132,7 @@ func (c *Client) fetchToken(ctx context.Context, a ask, asks oci.Challenge) erro
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return c.unreachable(ctx, err)
+		return oci.Unreachable(ctx, c.base.Host, err)
 	}
 	text, good := oci.ParseToken(body)
 	if text == "" {

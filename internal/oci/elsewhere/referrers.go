@@ -121,7 +121,7 @@ func (c *Client) indexIn(ctx context.Context, resp *http.Response) (text []byte,
 	text, err = io.ReadAll(io.LimitReader(resp.Body, maxIndex+1))
 	switch {
 	case err != nil:
-		return nil, false, c.unreachable(ctx, err)
+		return nil, false, oci.Unreachable(ctx, c.base.Host, err)
 	case len(text) > maxIndex:
 		return nil, false, fault.New(fault.Unavailable, "registry %q gives a list of more than %d bytes", c.base.Host, maxIndex)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -109,18 +108,7 @@ func TestWhatIsPublishedIsKeptElsewhere(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(a.dir, filepath.FromSlash(blobs), blob.Digest.Hex()[:2], blob.Digest.Hex())); err == nil {
 				t.Error("the bytes are here too")
 			}
-			got, err := a.node().PullBytes(ctx, blob)
-			if err != nil || !bytes.Equal(got, data) {
-				t.Errorf("%d bytes, %v", len(got), err)
-			}
-			part, err := a.node().ReadRange(ctx, blob, 1000, 500)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer part.Close()
-			if got, err := io.ReadAll(part); err != nil || !bytes.Equal(got, data[1000:1500]) {
-				t.Errorf("%d bytes of a part, %v", len(got), err)
-			}
+			givesBack(t, a.node(), blob, data, 500)
 			if m, err := a.node().PullManifest(ctx, mine, digest); err != nil || m.Config.Digest != blob.Digest {
 				t.Errorf("%+v %v", m, err)
 			}

@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -61,18 +60,9 @@ func New(cfg Config) *Client {
 		cfg.Patience = 30 * time.Second
 	}
 	c := &Client{cfg: cfg, manners: manners.New(perHost), tokens: map[string]token{}}
-	c.http = &http.Client{CheckRedirect: c.redirect, Transport: &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		TLSClientConfig:        cfg.TLS,
-		TLSHandshakeTimeout:    10 * time.Second,
-		ResponseHeaderTimeout:  cfg.Patience,
-		IdleConnTimeout:        time.Minute,
-		MaxIdleConnsPerHost:    perHost,
-		MaxResponseHeaderBytes: 64 << 10,
-		DisableCompression:     true, // a digest is over the bytes as they are
-		ForceAttemptHTTP2:      true,
-	}}
+	way := oci.OtherTransport(cfg.TLS, cfg.Patience)
+	way.MaxIdleConnsPerHost = perHost
+	c.http = &http.Client{CheckRedirect: c.redirect, Transport: way}
 	return c
 }
 
@@ -90,8 +80,7 @@ func machine(registry string) string {
 // plain reports whether a machine may be asked without TLS.
 func (c *Client) plain(machine string) bool {
 	name := (&url.URL{Host: machine}).Hostname()
-	ip := net.ParseIP(name)
-	return name == "localhost" || ip != nil && ip.IsLoopback() || slices.Contains(c.cfg.PlainHosts, machine) || slices.Contains(c.cfg.PlainHosts, name)
+	return oci.Loopback(name) || slices.Contains(c.cfg.PlainHosts, machine) || slices.Contains(c.cfg.PlainHosts, name)
 }
 
 func (c *Client) base(registry string) string {
@@ -166,21 +155,9 @@ func (c *Client) once(ctx context.Context, a ask, text string) (*http.Response, 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, unreachable(ctx, a.of.Registry, err)
+		return nil, oci.Unreachable(ctx, a.of.Registry, err)
 	}
 	return resp, nil
-}
-
-// unreachable is an error of the way there.
-func unreachable(ctx context.Context, registry string, err error) error {
-	if cause := context.Cause(ctx); cause != nil && ctx.Err() != nil {
-		err = cause
-	}
-	var u *url.Error // says the whole address again, with what the registry sent us to
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	return fault.Wrap(fault.Unavailable, err, "registry %q", registry)
 }
 
 // refused is an answer that says no. A registry that wants to be left alone is.
@@ -219,23 +196,17 @@ func (c *Client) token(key string) string {
 // fetchToken asks for a token as nobody: whoever may read without a credential
 // gets one.
 func (c *Client) fetchToken(ctx context.Context, of image.Reference, asks oci.Challenge) (string, error) {
-	u, err := url.Parse(asks.Realm)
+	u, err := asks.Address("repository:" + of.Repository + ":pull")
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !c.plain(u.Host) || !c.plain(machine(of.Registry))) {
 		return "", fault.New(fault.Invalid, "registry %q sends for a token to %q, which is no address with TLS", of.Registry, document.Short(asks.Realm))
 	}
-	q := u.Query()
-	if asks.Service != "" {
-		q.Set("service", asks.Service)
-	}
-	q.Set("scope", "repository:"+of.Repository+":pull")
-	u.RawQuery = q.Encode()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return "", fault.Wrap(fault.Invalid, err, "ask %q for a token", u.Host)
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return "", fault.Add(unreachable(ctx, of.Registry, err), "ask %q for a token", u.Host)
+		return "", fault.Add(oci.Unreachable(ctx, of.Registry, err), "ask %q for a token", u.Host)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -243,7 +214,7 @@ func (c *Client) fetchToken(ctx context.Context, of image.Reference, asks oci.Ch
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return "", unreachable(ctx, of.Registry, err)
+		return "", oci.Unreachable(ctx, of.Registry, err)
 	}
 	text, good := oci.ParseToken(body)
 	if text == "" {

@@ -94,7 +94,7 @@ func (c *Client) part(ctx context.Context, of image.Reference, t *oci.Transfer) 
 	if err == nil || here || other {
 		return err
 	}
-	return unreachable(ctx, of.Registry, err)
+	return oci.Unreachable(ctx, of.Registry, err)
 }
 
 // ticking reads, and says when something came.

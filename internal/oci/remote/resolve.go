@@ -10,6 +10,7 @@ import (
 	"noxmesh/image"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/oci"
 )
 
 // Resolved is where a name points.
@@ -111,7 +112,7 @@ func (c *Client) page(ctx context.Context, of image.Reference, digest document.D
 	is := document.Sum(text)
 	switch {
 	case err != nil:
-		return page{}, "", unreachable(ctx, of.Registry, err)
+		return page{}, "", oci.Unreachable(ctx, of.Registry, err)
 	case len(text) > maxDocument:
 		return page{}, "", notImage("its manifest goes on after %d bytes", maxDocument)
 	case digest != "" && is != digest:
