@@ -86,15 +86,10 @@ func (r *installation) finish(ctx context.Context, wanted []Want) error {
 	if err != nil || !in.unfinished() {
 		return err
 	}
-	var done system.Done
-	err = effect.Do("packages.dpkg.finish", func() (err error) {
-		done, err = r.run(ctx, dpkg, "--configure", "--pending", "--force-confdef", "--force-confold")
+	if err := effect.Do("packages.dpkg.finish", func() error {
+		_, err := r.run(ctx, dpkg, "--configure", "--pending", "--force-confdef", "--force-confold")
 		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := busy(done); err != nil {
+	}); err != nil {
 		return err
 	}
 	if in.cut {
@@ -149,9 +144,6 @@ func (r *installation) apiece(ctx context.Context, left []Want, done system.Done
 // together is one run of apt-get. Left is what is not as wanted after it.
 func (r *installation) together(ctx context.Context, wanted []Want) (left []Want, done system.Done, err error) {
 	err = effect.Do("packages.package.install", func() (err error) { done, err = r.run(ctx, aptGet, installing(wanted)...); return err })
-	if err == nil {
-		err = busy(done)
-	}
 	if err != nil {
 		return wanted, done, err
 	}
@@ -207,21 +199,23 @@ func (r *installation) update(ctx context.Context) error {
 		done, err = r.run(ctx, aptGet, "-q", "-o", "APT::Get::List-Cleanup=0", "update")
 		return err
 	})
-	if err == nil {
-		err = busy(done)
-	}
 	r.missed = strings.Join(lines(done.Out, "W: Failed to fetch ", "E: "), "; ")
 	return err
 }
 
-// run runs a program that asks nothing, in bounded time.
+// run runs a program that asks nothing, in bounded time. Where somebody else has the
+// lock that it wants, that is an error.
 func (d Debian) run(ctx context.Context, name string, args ...string) (system.Done, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return d.sys.Apart(ctx, system.Command{
+	done, err := d.sys.Apart(ctx, system.Command{
 		Name: name, Args: args,
 		Env: []string{"DEBIAN_FRONTEND=noninteractive", "DEBCONF_NONINTERACTIVE_SEEN=true", "APT_LISTCHANGES_FRONTEND=none"},
 	})
+	if err == nil {
+		err = busy(done)
+	}
+	return done, err
 }
 
 // Remove removes these, and nothing else; their configuration stays. What stands
@@ -250,9 +244,6 @@ func (d Debian) Remove(ctx context.Context, names []string) (map[string]error, e
 	}
 	var done system.Done
 	err = effect.Do("packages.package.remove", func() (err error) { done, err = d.run(ctx, dpkg, append(args, there...)...); return err })
-	if err == nil {
-		err = busy(done)
-	}
 	if err != nil {
 		return nil, err
 	}

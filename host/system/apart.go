@@ -23,8 +23,8 @@ const systemdBooted = "/run/systemd/system" // is there where systemd has booted
 // started. It is asked nothing; what it writes, to stdout and to stderr, is one text in
 // the order in which it was written.
 func (r *Root) Apart(ctx context.Context, c Command) (Done, error) {
-	if !r.Whole() {
-		return Done{}, fault.New(fault.Conflict, "this host keeps the folder %q, and %q works on a machine", r.dir, c.Name)
+	if err := r.works(c.Name); err != nil {
+		return Done{}, err
 	}
 	name, began := c.Name, time.Now()
 	if r.Has(systemdBooted) {

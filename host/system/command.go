@@ -38,12 +38,20 @@ const (
 // services can be asked to do something, and no folder that plays its part.
 func (r *Root) Whole() bool { return r.dir == "/" }
 
+// works refuses to run a program where the root is no machine.
+func (r *Root) works(program string) error {
+	if r.Whole() {
+		return nil
+	}
+	return fault.New(fault.Conflict, "this host keeps the folder %q, and %q works on a machine", r.dir, program)
+}
+
 // Run runs a program of the machine until it ends, or until ctx does: then it
 // and all that it has started and not let go of are ended. A program that ends
 // with another code than 0 is no error here.
 func (r *Root) Run(ctx context.Context, c Command) (Done, error) {
-	if !r.Whole() {
-		return Done{}, fault.New(fault.Conflict, "this host keeps the folder %q, and %q works on a machine", r.dir, c.Name)
+	if err := r.works(c.Name); err != nil {
+		return Done{}, err
 	}
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, c.Name, c.Args...)
