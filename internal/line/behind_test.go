@@ -174,6 +174,7 @@ func TestANodeThatWasAwayTakesTheLastDeclaration(t *testing.T) {
 	m.assign("site", "node1", "node2")
 	m.auto("site")
 	m.until("the first is out", isOut("site", first, 2))
+	m.poll("its hello says the first", func() string { return m.differs("node2", "1/1") }) // it comes beside the report
 	m.host("node2").stop()
 	m.put("node2", "opt/site/mine.html", "mine")
 	m.put("node2", "etc/site/mine", "mine")

@@ -248,19 +248,23 @@ func builtSince(now, before []artifact.Build) (names []string) {
 // sent is the digests of what the nodes were sent last and have accepted, in words.
 func (m *mesh) sent() string {
 	m.t.Helper()
-	record, err := observe.RecordAt(m.t.Context(), "sqlite:"+m.path("controller", "record.db"))
-	must(m.t, err)
 	names := map[string]string{}
 	for _, n := range do(m, api.Nodes(), api.Nothing{}).Nodes {
 		names[n.Node.Node] = n.Name
 	}
 	var says []string
-	for _, n := range record.Nodes {
-		if n.Sent != n.Accepted {
-			m.t.Errorf("%s was sent %v and has accepted %v", names[n.Node], n.Sent, n.Accepted)
+	m.poll("each node's hello says what it was sent", func() string { // it comes beside the report
+		record, err := observe.RecordAt(m.t.Context(), "sqlite:"+m.path("controller", "record.db"))
+		must(m.t, err)
+		says = nil
+		for _, n := range record.Nodes {
+			if n.Sent != n.Accepted {
+				return fmt.Sprintf("%s was sent %v and has accepted %v", names[n.Node], n.Sent, n.Accepted)
+			}
+			says = append(says, fmt.Sprintf("%s %d/%d %s", names[n.Node], n.Sent.Epoch, n.Sent.Generation, n.Sent.Digest))
 		}
-		says = append(says, fmt.Sprintf("%s %d/%d %s", names[n.Node], n.Sent.Epoch, n.Sent.Generation, n.Sent.Digest))
-	}
+		return ""
+	})
 	slices.Sort(says)
 	return strings.Join(says, "\n")
 }

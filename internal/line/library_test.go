@@ -47,6 +47,7 @@ func TestAChangeGoesAsFarAsItIsCompiled(t *testing.T) {
 	builds := func(module string) []api.BuildOut { return do(m, api.Builds(), api.BuildsIn{Module: module}).Builds }
 	content := func() string { return moduleOf(m.now(), "app").Built.Content }
 	accepted := func() string { return do(m, api.NodeShow(), api.NodeIn{Node: "node1"}).Accepted }
+	m.poll("its hello says the first", func() string { return m.differs("node1", "1/1") }) // it comes beside the report
 	was, declared, before := builds("app"), accepted(), content()
 
 	lib = m.forge.commit("lib", files{"lib_test.go": "package lib\n\n// changed\n", "README.md": "words"})
