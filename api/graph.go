@@ -132,7 +132,7 @@ type ChangedNode struct {
 
 // StaleOut is every module that is not current, in the order in which they are built.
 type StaleOut struct {
-	At      time.Time `json:"at"`
+	At      time.Time `json:"at"` // when it was answered: nothing in it is from later
 	Modules []Stale   `json:"modules"`
 }
 

@@ -23,7 +23,7 @@ import (
 
 // answerStatus is the two comparisons, made when they are asked for.
 func (c *Controller) answerStatus(ctx context.Context, _ api.Who, in api.StatusIn) (api.StatusOut, error) {
-	out := status.Status{At: clock.Now(), Controller: c.cfg.Version, Modules: []status.Module{}, Nodes: []status.Node{}}
+	out := status.Status{Controller: c.cfg.Version, Modules: []status.Module{}, Nodes: []status.Node{}}
 	if why, since := c.unwell.now(); why != "" {
 		out.Unwell = &status.Unwell{Why: why, Since: since}
 	}
@@ -42,10 +42,12 @@ func (c *Controller) answerStatus(ctx context.Context, _ api.Who, in api.StatusI
 			m.Building.Usual = usual[m.Module]
 		}
 	}
+	out.At = clock.Now()
 	return out, nil
 }
 
 func (c *Controller) fillStatus(v *view, in api.StatusIn, out *api.StatusOut) error {
+	now := clock.Now()
 	if err := known(v, in); err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func (c *Controller) fillStatus(v *view, in api.StatusIn, out *api.StatusOut) er
 	}
 	all := c.statusOf(v)
 	for _, name := range names {
-		if one := c.moduleStatus(v, v.modules[name].row, all, out.At); in.Node == "" || belongsTo(one, in.Node) {
+		if one := c.moduleStatus(v, v.modules[name].row, all, now); in.Node == "" || belongsTo(one, in.Node) {
 			out.Modules = append(out.Modules, one)
 		}
 	}

@@ -2,11 +2,13 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	mesh "noxmesh"
 	"noxmesh/api"
 	"noxmesh/delivery/build"
 	deliverystore "noxmesh/delivery/store"
@@ -90,5 +92,48 @@ func TestAnAnswerAndACommitAreComparedAtOnce(t *testing.T) {
 			}
 			return err
 		}))
+	})
+}
+
+// An answer's time is that of the state that it shows: what was written while it
+// was waited for is in it, and is from before it.
+func TestNothingInAnAnswerIsFromAfterIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &rig{t: t, root: t.TempDir(), stores: &flaky{}, forge: &slowForge{begun: time.Now()}, record: dbtest.Open(t, dbtest.SQLite(t), dbtest.Holder)}
+		var err error
+		c.key, err = link.NewKey()
+		c.must(err)
+		c.restart()
+		type said struct {
+			at      time.Time
+			modules int
+			err     error
+		}
+		answers := []func() said{
+			func() said {
+				out, err := c.answerStatus(t.Context(), api.Who{}, api.StatusIn{})
+				return said{out.At, len(out.Modules), err}
+			},
+			func() said {
+				out, err := c.answerStale(t.Context(), api.Who{}, api.Nothing{})
+				return said{out.At, len(out.Modules), err}
+			},
+		}
+		for i, answer := range answers {
+			got := make(chan said, 1)
+			c.book.turn <- struct{}{} // somebody else reads
+			go func() { got <- answer() }()
+			synctest.Wait()
+			time.Sleep(time.Second)
+			written := time.Now()
+			c.tx(func(tx *db.Tx) error {
+				return deliverystore.AddModule(tx, mesh.Module{Name: fmt.Sprintf("site%d", i), Repository: "https://git.example.org/site"}, "anna", written)
+			})
+			<-c.book.turn
+			if s := <-got; s.err != nil || s.modules != i+1 || s.at.Before(written) {
+				t.Errorf("answer %d shows %d modules as of %s, %v; the last was written at %s", i, s.modules, s.at, s.err, written)
+			}
+		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 // Status is the whole mesh at one moment.
 type Status struct {
-	At         time.Time `json:"at"`
+	At         time.Time `json:"at"`                   // when it was answered: nothing in it is from later
 	Controller string    `json:"controller"`           // its version
 	Recovering string    `json:"recovering,omitempty"` // why nothing is declared at all
 	Unwell     *Unwell   `json:"unwell,omitempty"`
