@@ -47,6 +47,45 @@ func waitGone(pid *int) error {
 	return fault.New(fault.Unavailable, "processes of the sandbox are still there %s after its end", settleTime)
 }
 
+// endLeft ends the sandboxes that a killed builder has left of this workshop. The
+// kernel ends a sandbox with who began it, but not in the moments in which
+// bubblewrap raises it: one then waits for ever for who is gone, and its user has
+// no build any more.
+func endLeft(proc, workshop string) error {
+	all, err := os.ReadDir(proc)
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "look for sandboxes that were left")
+	}
+	for _, e := range all {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || !raises(proc, e.Name(), workshop) {
+			continue
+		}
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			continue // it has ended
+		}
+		if raises(proc, e.Name(), workshop) { // and is no other one with its number
+			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // where it has ended meanwhile, all is well
+		}
+		_ = unix.Close(fd) // it was only to name it
+		if err := waitGone(&pid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// raises reports whether a process is bubblewrap with something of the workshop.
+func raises(proc, pid, workshop string) bool {
+	line, err := os.ReadFile(filepath.Join(proc, pid, "cmdline"))
+	if err != nil {
+		return false // it has ended
+	}
+	words := strings.Split(string(line), "\x00")
+	return filepath.Base(words[0]) == "bwrap" && slices.ContainsFunc(words, func(s string) bool { return strings.HasPrefix(s, workshop+"/") })
+}
+
 // endBelow ends every process below one.
 func endBelow(proc, pid string) {
 	for _, child := range childrenOf(proc, pid) {
