@@ -35,7 +35,7 @@ func (w *told) dev(t *testing.T) {
 	dir, err := os.MkdirTemp("", "mesh-dev-") //nolint:usetesting // the path of a socket is short
 	must(t, err)
 	t.Cleanup(func() { must(t, os.RemoveAll(dir)) })
-	w.mesh = &mesh{t: t, dir: dir, ip: address(), forge: newForge(t)}
+	w.mesh = &mesh{t: t, dir: dir, ip: address(), forge: newForge(t, nil)}
 	w.opt.poll = 100 * time.Millisecond
 	w.client = api.OverSocket(w.path("controller", "controller.sock"))
 	t.Cleanup(w.end)

@@ -1,6 +1,8 @@
 package line
 
 import (
+	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -9,6 +11,7 @@ import (
 	"testing"
 
 	"noxmesh/internal/git/gitserve"
+	"noxmesh/internal/machine"
 )
 
 // files are a tree: text by path. An empty text removes the file.
@@ -22,18 +25,33 @@ type forge struct {
 	home string
 }
 
-func newForge(t testing.TB) *forge {
+func newForge(t testing.TB, on *machine.Net) *forge {
 	t.Helper()
 	f := &forge{t: t, dir: t.TempDir(), home: t.TempDir()}
-	server := httptest.NewServer(gitserve.Handler(filepath.Join(f.dir, "served")))
-	t.Cleanup(server.Close)
-	f.base = server.URL
+	f.base = serve(t, on, "127.0.0.1", gitserve.Handler(filepath.Join(f.dir, "served")))
 	for _, d := range []string{"served", "work"} {
 		if err := os.Mkdir(filepath.Join(f.dir, d), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return f
+}
+
+// serve answers http until the test ends: at an address where the bridge is, or on
+// loopback here where there is none.
+func serve(t testing.TB, on *machine.Net, at string, h http.Handler) (address string) {
+	t.Helper()
+	server := httptest.NewUnstartedServer(h)
+	if on != nil {
+		must(t, server.Listener.Close())
+		must(t, on.Inside(func() (err error) {
+			server.Listener, err = net.Listen("tcp", at+":0")
+			return err
+		}))
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 func (f *forge) bare(name string) string { return filepath.Join(f.dir, "served", name+".git") }

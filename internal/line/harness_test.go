@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -22,6 +23,7 @@ import (
 	"noxmesh/identity"
 	"noxmesh/internal/db/dbtest"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/machine"
 	"noxmesh/internal/oci/registry/registrytest"
 	"noxmesh/status"
 )
@@ -41,6 +43,7 @@ type options struct {
 	patience  time.Duration          // that of -patience
 	elsewhere *registrytest.Registry // keeps what is published; the controller's own
 	workshop  string                 // of a builder, which has a folder in it as a value; its own choice
+	net       *machine.Net           // the bridge that the programs are on, with machines; loopback
 }
 
 // mesh is a line that runs.
@@ -49,6 +52,7 @@ type mesh struct {
 	opt        options
 	dir        string
 	ip         string // its own, so that its ports are there after every restart
+	own        string // of a mesh on a bridge, where every controller has one address: what ip is elsewhere
 	record     string // empty: SQLite, in the controller's folder
 	client     *api.Client
 	forge      *forge
@@ -113,7 +117,10 @@ func begin(t testing.TB, opt options) *mesh {
 	if opt.lease == 0 {
 		opt.lease = 5 * time.Second
 	}
-	m := &mesh{t: t, opt: opt, dir: t.TempDir(), ip: address(), forge: newForge(t)}
+	m := &mesh{t: t, opt: opt, dir: t.TempDir(), ip: address(), forge: newForge(t, opt.net)}
+	if opt.net != nil {
+		m.ip, m.own = machine.Gateway, m.ip
+	}
 	if opt.on != nil {
 		opt.on(m)
 	}
@@ -174,7 +181,7 @@ func (m *mesh) path(words ...string) string {
 
 // socket is the API's. Its path is short, whatever the test is called: the kernel wants that.
 func (m *mesh) socket() string {
-	return filepath.Join(os.TempDir(), "mesh-line-"+m.ip+".sock")
+	return filepath.Join(os.TempDir(), "mesh-line-"+cmp.Or(m.own, m.ip)+".sock")
 }
 
 func (m *mesh) config() controller.Config {
@@ -209,13 +216,7 @@ func (m *mesh) addBuilder(name string) *part {
 	state := m.path("builders", name)
 	must(m.t, os.MkdirAll(m.path("builders"), 0o755))
 	t := do(m, api.BuilderAdd(), api.BuilderIn{Builder: name})
-	token, err := identity.ParseToken(t.Token)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	if err := builder.Join(m.t.Context(), builder.Config{State: state, Version: "test"}, token); err != nil {
-		m.t.Fatal(err)
-	}
+	m.joinBuilder(state, t.Token)
 	args := []string{"run", "--state", state}
 	if m.opt.workshop != "" {
 		args = append(args, "--workshop", m.opt.workshop)
@@ -231,6 +232,23 @@ func (m *mesh) addBuilder(name string) *part {
 	m.builders = append(m.builders, p)
 	p.start()
 	return p
+}
+
+func (m *mesh) joinBuilder(state, token string) {
+	m.t.Helper()
+	if m.opt.net != nil {
+		must(m.t, m.opt.net.Inside(func() error {
+			out, err := exec.CommandContext(m.t.Context(), filepath.Join(m.opt.programs, "mesh-builder"), "join", token, "--state", state).CombinedOutput()
+			if err != nil {
+				m.t.Logf("%s", out)
+			}
+			return err
+		}))
+		return
+	}
+	t, err := identity.ParseToken(token)
+	must(m.t, err)
+	must(m.t, builder.Join(m.t.Context(), builder.Config{State: state, Version: "test"}, t))
 }
 
 // root is the tree of a node.

@@ -21,6 +21,7 @@ type part struct {
 	program string                      // as a process; empty for a value
 	args    []string
 	env     []string
+	inside  func(func() error) error // where a process is started
 	log     *os.File
 	began   time.Time
 	silence int64 // the length of its log then
@@ -38,7 +39,10 @@ func (m *mesh) part(name string, run func(context.Context) error, program string
 		m.t.Fatal(err)
 	}
 	m.t.Cleanup(func() { log.Close() })
-	p := &part{t: m.t, name: name, run: run, args: args, log: log}
+	p := &part{t: m.t, name: name, run: run, args: args, log: log, inside: func(start func() error) error { return start() }}
+	if m.opt.net != nil {
+		p.inside = m.opt.net.Inside
+	}
 	if m.opt.programs != "" {
 		p.program = filepath.Join(m.opt.programs, program)
 	}
@@ -83,7 +87,7 @@ func (p *part) asProcess() func() error {
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	cmd.Env = append(os.Environ(), p.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	if err := p.inside(cmd.Start); err != nil {
 		return func() error { return err }
 	}
 	p.cmd = cmd

@@ -84,7 +84,7 @@ func (w *told) tell(t *testing.T) {
 }
 
 func (w *told) line(t *testing.T) {
-	w.mesh = &mesh{t: t, dir: t.TempDir(), ip: address(), forge: newForge(t)}
+	w.mesh = &mesh{t: t, dir: t.TempDir(), ip: address(), forge: newForge(t, nil)}
 	w.opt = options{every: 300 * time.Millisecond, drift: time.Second, lease: stretched(6 * time.Second).Round(time.Second), poll: 100 * time.Millisecond}
 	w.client = api.OverSocket(w.socket())
 	t.Cleanup(w.end)

@@ -6,6 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sys/unix"
 
 	"noxmesh/internal/fault"
 )
@@ -50,6 +53,32 @@ func NewNet(ctx context.Context, base, dir string) (*Net, error) {
 // at Gateway.
 func (n *Net) Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "ip", append([]string{"netns", "exec", n.Name, name}, args...)...)
+}
+
+// Inside does it where the machines are: what it listens on and whom it starts is
+// on the bridge, though it is this process that does it. Only what f does itself
+// is, and not what it lets other goroutines do.
+func (n *Net) Inside(f func() error) error {
+	runtime.LockOSThread()
+	own, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "go into %q", n.Name)
+	}
+	defer own.Close()
+	there, err := os.Open("/run/netns/" + n.Name)
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "go into %q", n.Name)
+	}
+	defer there.Close()
+	if err := unix.Setns(int(there.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "go into %q", n.Name)
+	}
+	did := f()
+	if err := unix.Setns(int(own.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "come back from %q", n.Name) // the thread ends with its goroutine
+	}
+	runtime.UnlockOSThread()
+	return did
 }
 
 // Close removes the bridge. Stop the machines first.
