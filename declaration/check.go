@@ -36,12 +36,6 @@ func validID(s string) bool {
 	return mesh.ValidModuleName(module) && mesh.ValidModuleName(id)
 }
 
-// validMode reports whether this is a mode as it is written: four octal digits
-// of which the first is 0.
-func validMode(s string) bool {
-	return len(s) == 4 && s[0] == '0' && strings.Trim(s, "01234567") == ""
-}
-
 func check(d Declaration, r *document.Reading) {
 	for _, id := range []struct{ path, id string }{{"mesh", d.Mesh}, {"node", d.Node}} {
 		if !mesh.ValidID(id.id) {
@@ -129,8 +123,8 @@ func (c *checker) earlier(at string, ids []string) {
 // fields checks what the type needs, and what a value says.
 func (c *checker) fields(at string, r Resource) {
 	c.belong(at, &r)
-	if r.Mode != "" && !validMode(r.Mode) {
-		c.Fault(at+".mode", "want four octal digits of at most 0777", "%q is not a mode", document.Short(r.Mode))
+	if flaw, ok := ModeFlaw(r.Type, r.Mode); ok {
+		c.Fault(at+".mode", flaw.Want, "%s", flaw.What)
 	}
 	if why := document.BadName(r.Target); why != "" {
 		c.Fault(at+".target", "want where the link leads to", "the target %s", why)

@@ -56,7 +56,7 @@ type Resource struct {
 	ID      string          `json:"id"` // module/id
 	Type    Type            `json:"type"`
 	Path    string          `json:"path,omitempty"`   // file, directory, link, archive: absolute and clean
-	Mode    string          `json:"mode,omitempty"`   // file, directory: four octal digits, at most 0777
+	Mode    string          `json:"mode,omitempty"`   // file, directory: four octal digits, see ValidMode
 	Target  string          `json:"target,omitempty"` // link: what it points to, as it is written
 	Digest  document.Digest `json:"digest,omitempty"` // file: of its bytes; archive: of its index
 	Size    int64           `json:"size,omitempty"`   // file: its bytes

@@ -16,10 +16,12 @@ type Traits struct {
 	Name   string   `json:"name,omitempty"`   // group, user, package
 	GID    int64    `json:"gid,omitempty"`    // group: chosen by the machine where it is not said
 	UID    int64    `json:"uid,omitempty"`    // user: chosen by the machine where it is not said
-	Group  string   `json:"group,omitempty"`  // user: its own; the one of its name where it is not said
+	Group  string   `json:"group,omitempty"`  // user: its own; the one of its name where it is not said. What is at a path: whose group's it is
 	Groups []string `json:"groups,omitempty"` // user: that it is in as well
 	Home   string   `json:"home,omitempty"`   // user: of the entry alone, no folder is made
 	Shell  string   `json:"shell,omitempty"`  // user
+
+	Owner string `json:"owner,omitempty"` // what is at a path: whose it is, a name or a number; not looked at where it is not said
 
 	Unit      string   `json:"unit,omitempty"`       // service
 	State     string   `json:"state,omitempty"`      // service: Running or Stopped
@@ -95,6 +97,10 @@ func (t Type) IsFile() bool {
 // host keeps.
 func Keeps(t Type) string { return "keeps-" + string(t) }
 
+// KeepsOwner is the capability of a host that knows owners, groups, and the modes
+// above 0777 of what is at a path.
+const KeepsOwner = "keeps-owner"
+
 // Subject is what of the machine the resource is about, which no other one is: its
 // path, or what it is and its name, as "user board".
 func (r *Resource) Subject() string {
@@ -130,6 +136,7 @@ func (t *Traits) Keys() []string {
 		{"groups", len(t.Groups) > 0},
 		{"home", t.Home != ""},
 		{"shell", t.Shell != ""},
+		{"owner", t.Owner != ""},
 		{"unit", t.Unit != ""},
 		{"state", t.State != ""},
 		{"enabled", t.Enabled != nil},
@@ -153,7 +160,7 @@ func (t *Traits) Fill(f func(key, text string) (string, error)) (*Traits, error)
 	for _, text := range []struct {
 		key string
 		of  *string
-	}{{"name", &out.Name}, {"group", &out.Group}, {"home", &out.Home}, {"shell", &out.Shell}, {"unit", &out.Unit}, {"version", &out.Version}} {
+	}{{"name", &out.Name}, {"owner", &out.Owner}, {"group", &out.Group}, {"home", &out.Home}, {"shell", &out.Shell}, {"unit", &out.Unit}, {"version", &out.Version}} {
 		if *text.of == "" {
 			continue
 		}
@@ -180,7 +187,12 @@ func (t *Traits) Flaws(of Type) []Flaw {
 		f.add("drift", "want correct or report", "is not what becomes of drift", string(t.Drift))
 	}
 	f.name(of, t.Name)
-	f.account("group", t.Group)
+	if of.IsFile() {
+		f.whose("owner", t.Owner)
+		f.whose("group", t.Group)
+	} else {
+		f.account("group", t.Group)
+	}
 	for i, name := range t.Groups {
 		f.account(document.At("groups", i), name)
 	}

@@ -18,13 +18,13 @@ func Types() []Type { return []Type{File, Directory, Link, Archive, Group, User,
 func FieldsOf(t Type) (Fields, bool) {
 	switch t {
 	case File:
-		return Fields{Must: []string{"path", "mode", "digest"}, May: []string{"size"}}, true
+		return Fields{Must: []string{"path", "mode", "digest"}, May: []string{"size", "owner", "group"}}, true
 	case Directory:
-		return Fields{Must: []string{"path", "mode"}}, true
+		return Fields{Must: []string{"path", "mode"}, May: []string{"owner", "group"}}, true
 	case Link:
-		return Fields{Must: []string{"path", "target"}}, true
+		return Fields{Must: []string{"path", "target"}, May: []string{"owner", "group"}}, true
 	case Archive:
-		return Fields{Must: []string{"path", "digest"}}, true
+		return Fields{Must: []string{"path", "digest"}, May: []string{"owner", "group"}}, true
 	case Group:
 		return Fields{Must: []string{"name"}, May: []string{"gid"}}, true
 	case User:
@@ -39,7 +39,7 @@ func FieldsOf(t Type) (Fields, bool) {
 
 // fieldNames is every key that depends on the type.
 func fieldNames() []string {
-	return []string{"path", "mode", "target", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "unit", "state", "enabled", "restart_on", "version", "conffiles"}
+	return []string{"path", "mode", "target", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles"}
 }
 
 // keys is which of them are there.
@@ -93,7 +93,5 @@ func oneOf(types []Type) string {
 	}
 	return text
 }
-
-func quoted(s string) string { return strconv.Quote(document.Short(s)) }
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -198,3 +198,10 @@ func (r *real) turn(t *testing.T, name string, do func(t *testing.T)) {
 	t.Helper()
 	t.Run(name, do)
 }
+
+// sorted is the lines of a text in their order.
+func sorted(text string) string {
+	lines := strings.Split(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}

@@ -31,7 +31,7 @@ const wantName = "want lower-case letters, digits and inner hyphens, at most 63"
 
 var (
 	settingName = regexp.MustCompile(`^[a-z]([a-z0-9_-]{0,61}[a-z0-9])?$`)
-	octalMode   = regexp.MustCompile(`^0[0-7]{3}$`)
+	octalMode   = regexp.MustCompile(`^[0-3][0-7]{3}$`)
 )
 
 // common is what the two forms share.
@@ -307,16 +307,6 @@ func (c *checker) relative(path, text string) {
 			want = "want it clean, as " + strconv.Quote(document.Short(clean))
 		}
 		c.Fault(path, want, "%q %s", document.Short(text), why)
-	}
-}
-
-func (c *checker) mode(path, mode string) {
-	if !octalMode.MatchString(mode) {
-		want := "want four octal digits of at most 0777, as 0644"
-		if octal := "0" + strings.TrimPrefix(mode, "0o"); octalMode.MatchString(octal) {
-			want = "want four octal digits, as " + octal
-		}
-		c.Fault(path, want, "%q is not a mode", document.Short(mode))
 	}
 }
 

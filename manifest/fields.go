@@ -33,10 +33,10 @@ type fields struct {
 
 func fieldsOf(resourceType string) fields {
 	table := map[string]fields{
-		typeFile:      {source: []string{"path", "content|from"}, built: []string{"path", "content|digest"}, may: []string{"mode", "size"}},
-		typeDirectory: {source: []string{"path"}, built: []string{"path"}, may: []string{"mode"}},
-		typeLink:      {source: []string{"path", "target"}, built: []string{"path", "target"}},
-		typeArchive:   {source: []string{"path", "artifact"}, built: []string{"path", "digest"}},
+		typeFile:      {source: []string{"path", "content|from"}, built: []string{"path", "content|digest"}, may: []string{"mode", "size", "owner", "group"}},
+		typeDirectory: {source: []string{"path"}, built: []string{"path"}, may: []string{"mode", "owner", "group"}},
+		typeLink:      {source: []string{"path", "target"}, built: []string{"path", "target"}, may: []string{"owner", "group"}},
+		typeArchive:   {source: []string{"path", "artifact"}, built: []string{"path", "digest"}, may: []string{"owner", "group"}},
 	}
 	if f, ok := table[resourceType]; ok {
 		return f
@@ -118,6 +118,8 @@ func examples() map[string]string {
 		"resources[].path":       `"/srv/data"`,
 		"resources[].mode":       `"0644"`,
 		"resources[].after":      `["data"]`,
+		"resources[].owner":      `"board"`,
+		"resources[].group":      `"board"`,
 		"resources[].name":       `"board"`,
 		"resources[].uid":        `712`,
 		"resources[].gid":        `712`,

@@ -112,8 +112,8 @@ func (c *checker) thing(at string, t thing) {
 		return
 	}
 	c.belong(at, t)
-	if t.mode != "" {
-		c.mode(at+".mode", t.mode)
+	if flaw, ok := declaration.ModeFlaw(declaration.Type(t.kind), t.mode); ok {
+		c.Fault(at+".mode", flaw.Want, "%s", flaw.What)
 	}
 	if t.content != nil {
 		c.content(at+".content", *t.content)
@@ -165,7 +165,7 @@ func (c *checker) belong(at string, t thing) {
 }
 
 func fieldNames() []string {
-	return []string{"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "unit", "state", "enabled", "restart_on", "version", "conffiles"}
+	return []string{"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles"}
 }
 
 func (c *checker) content(path, content string) {

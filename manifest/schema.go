@@ -35,6 +35,7 @@ const (
 	patternPath    = `^/.*[^/]$`
 	patternUnclean = `//|/\.\.?(/|$)`
 	patternAccount = `^([a-z_][a-z0-9_-]{0,31}|.*\$\{.*)?$`
+	patternOwner   = `^([A-Za-z_][A-Za-z0-9_.-]{0,31}|0|[1-9][0-9]{0,9}|.*\$\{.*)?$`
 	patternCalled  = `^([a-z_][a-z0-9_-]{0,31}|[a-z0-9][a-z0-9+.-]+(:[a-z][a-z0-9-]*)?|.*\$\{.*)?$` // a user, a group or a package
 	patternVersion = `^([0-9][A-Za-z0-9.+~:-]*|.*\$\{.*)?$`
 	patternUnit    = `^([A-Za-z0-9:_\\@][A-Za-z0-9:_.\\@-]*\.(service|socket|timer|path)|.*\$\{.*)?$`
@@ -103,7 +104,7 @@ func commonKeywords() map[string]keywords {
 		"resources[].path":  {"pattern": patternPath + "|^$", "not": keywords{"pattern": patternUnclean}},
 		"resources[].after": nameList(), "resources[].after[]": name(),
 		"resources[].drift": {"enum": []string{string(declaration.DriftCorrect), string(declaration.DriftReport), ""}},
-		"resources[].name":  {"pattern": patternCalled}, "resources[].group": {"pattern": patternAccount},
+		"resources[].name":  {"pattern": patternCalled}, "resources[].group": {"pattern": patternOwner}, "resources[].owner": {"pattern": patternOwner},
 		"resources[].groups": nameList(), "resources[].groups[]": {"pattern": patternAccount},
 		"resources[].gid": {"minimum": 0, "maximum": 1<<32 - 3}, "resources[].uid": {"minimum": 0, "maximum": 1<<32 - 3},
 		"resources[].unit": {"pattern": patternUnit}, "resources[].state": {"enum": []string{declaration.Running, declaration.Stopped, ""}},

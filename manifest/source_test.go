@@ -93,7 +93,7 @@ func TestEveryRuleOfASource(t *testing.T) {
 		"path slash":       {`/var/lib/${settings.title}/board`, `/var/${settings.title}/`, `is not clean`},
 		"path twice":       {`"/srv/board"`, `"/opt/meshboard"`, `at resources[4].path: resources[0] has the path "/opt/meshboard" as well`},
 		"mode":             {`"0640"`, `"640"`, `at resources[1].mode: "640" is not a mode; want four octal digits, as 0640`},
-		"mode setuid":      {`"0640"`, `"4755"`, `"4755" is not a mode`},
+		"mode setuid":      {`"0640"`, `"4755"`, `"4755" has setuid, setgid or sticky, which no file is given; want at most 0777`},
 		"mode octal":       {`"0640"`, `"0648"`, `"0648" is not a mode`},
 		"mode of a link":   {`"/srv/board", `, `"/srv/board", "mode": "0644", `, `at resources[4].mode: mode does not belong to a resource of type link; take it out`},
 		"no content":       {`, "from": "meshboard.service"`, ``, `module.json:17:5: at resources[2]: a resource of type file needs content or from; add it`},

@@ -106,7 +106,7 @@ func after(resources []declaration.Resource) {
 				come(r, id)
 			}
 		}
-		if !r.Type.IsFile() {
+		if !r.Type.IsFile() || unmade(r, earlier) {
 			standsOn(r, resources[:i])
 		}
 		earlier[r.Subject()] = r.ID
@@ -120,11 +120,17 @@ func come(r *declaration.Resource, id string) {
 	}
 }
 
+// unmade reports whether what is at a path belongs to somebody whom no resource
+// before it is about: a package may bring them.
+func unmade(r *declaration.Resource, earlier map[string]string) bool {
+	return slices.ContainsFunc(r.Owners(), func(subject string) bool { return earlier[subject] == "" })
+}
+
 // standsOn says that what is no file comes after what it may be made with: a service
 // after the files of its unit, and after whatever is no file and of its own module
 // (it may run as that user); a package after those of its own module that say where
 // packages come from, and after its users and groups; and these after its packages,
-// which may bring groups.
+// which may bring groups, as does a file that belongs to somebody whom nothing else makes.
 func standsOn(r *declaration.Resource, earlier []declaration.Resource) {
 	module, _, _ := strings.Cut(r.ID, "/")
 	names := unitsOf(r)
@@ -172,12 +178,13 @@ func isUnitFile(path string, names []string) bool {
 // needs is what a resource stands on, as far as it says so by what it is.
 func needs(r *declaration.Resource, earlier map[string]string) []string {
 	if r.Type.IsFile() {
+		subjects := r.Owners()
 		for dir := parent(r.Path); dir != "/"; dir = parent(dir) {
 			if _, there := earlier[dir]; there {
-				return []string{dir}
+				return append(subjects, dir)
 			}
 		}
-		return nil
+		return subjects
 	}
 	var subjects []string
 	t := r.Said()

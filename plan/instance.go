@@ -91,9 +91,9 @@ func (c *compiler) lacks(name string) string {
 	}
 	b, _ := c.modules[name].counts()
 	can := func(capability string) bool { return slices.Contains(*c.facts.Can, capability) }
-	for _, t := range kept(b) {
-		if !can(declaration.Keeps(t)) {
-			return fmt.Sprintf("has a resource of type %s, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does", t)
+	for _, k := range kept(b) {
+		if !can(k.capability) {
+			return fmt.Sprintf("has %s, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does", k.what)
 		}
 	}
 	var missing []string
@@ -113,16 +113,30 @@ func (c *compiler) lacks(name string) string {
 	return fmt.Sprintf("needs the capability %s, and the node %s", strings.Join(missing, " and "), has)
 }
 
-// kept is the types of a module's resources that are no files, each once.
-func kept(b manifest.Built) []declaration.Type {
-	var types []declaration.Type
+// keeping is what only some hosts keep: the capability of those that do, and what
+// it is.
+type keeping struct{ capability, what string }
+
+// kept is that of a module's resources, each once: those that are no files, and what
+// not every host knows of those that are.
+func kept(b manifest.Built) []keeping {
+	var all []keeping
 	for _, r := range b.Resources {
 		t := declaration.Type(r.Type)
-		if _, known := declaration.FieldsOf(t); known && !t.IsFile() && !slices.Contains(types, t) {
-			types = append(types, t)
+		k := keeping{declaration.Keeps(t), "a resource of type " + r.Type}
+		switch _, known := declaration.FieldsOf(t); {
+		case !known:
+			continue
+		case declaration.SaysWhose(t, r.Mode, r.Traits):
+			k = keeping{declaration.KeepsOwner, "a resource with an owner, a group, or a mode above 0777"}
+		case t.IsFile():
+			continue
+		}
+		if !slices.Contains(all, k) {
+			all = append(all, k)
 		}
 	}
-	return types
+	return all
 }
 
 // cannotDo is lacks, and that a node on which the module would be new has not
@@ -136,9 +150,9 @@ func (c *compiler) cannotDo(name string) string {
 		c.plan.Unheard = true
 		return fmt.Sprintf("needs the capability %q, and the node has not reported yet which it has", b.Capabilities[0])
 	}
-	if types := kept(b); len(types) > 0 {
+	if all := kept(b); len(all) > 0 {
 		c.plan.Unheard = true
-		return fmt.Sprintf("has a resource of type %s, and the node has not reported yet which its host keeps", types[0])
+		return fmt.Sprintf("has %s, and the node has not reported yet which its host keeps", all[0].what)
 	}
 	return ""
 }

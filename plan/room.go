@@ -46,7 +46,7 @@ func weight(w *worked) int {
 		if !r.Type.IsFile() || strings.Contains(r.Path, "/systemd/system/") || isSource(r.Path) {
 			others++
 		}
-		if !r.Type.IsFile() {
+		if !r.Type.IsFile() || len(r.Owners()) > 0 {
 			n += others * idLimit
 		}
 		n += resource + digest + escaped(r.Path) + escaped(r.Target) + len(r.ID) + idLimit + len(r.After)*idLimit
@@ -72,7 +72,7 @@ func traitsWeight(r *declaration.Resource) int {
 	const keys = 200
 	n := keys
 	n += len(r.RestartOn) * idLimit
-	for _, text := range append([]string{r.Name, r.Group, r.Home, r.Shell, r.Unit, r.Version}, r.Groups...) {
+	for _, text := range append([]string{r.Name, r.Owner, r.Group, r.Home, r.Shell, r.Unit, r.Version}, r.Groups...) {
 		n += escaped(text) + idLimit
 	}
 	return n

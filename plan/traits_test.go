@@ -24,6 +24,7 @@ func whole(assigned string, modules ...plan.Module) plan.Facts {
 			can = append(can, declaration.Keeps(t))
 		}
 	}
+	can = append(can, declaration.KeepsOwner)
 	f.Can = &can
 	return f
 }
@@ -139,6 +140,32 @@ func TestAPackageComesAfterWhatSaysWhereItIs(t *testing.T) {
 	}
 }
 
+func TestWhatBelongsToSomebodyComesAfterThem(t *testing.T) {
+	t.Parallel()
+	dir := func(id, path, owner, group string) manifest.BuiltResource {
+		return manifest.BuiltResource{ID: id, Type: "directory", Path: path, Traits: &declaration.Traits{Owner: owner, Group: group}}
+	}
+	p := plan.Compile(whole("a b",
+		declared("a", holding(account("team", "group", declaration.Traits{Name: "team"}))),
+		declared("b", holding(
+			dir("before", "/before", "user-laptop", ""), account("more", "package", declaration.Traits{Name: "more"}),
+			account("user", "user", declaration.Traits{Name: "user-${node.name}"}),
+			dir("top", "/top", "user-${node.name}", "7"), dir("in", "/top/in", "", "team"), dir("brought", "/brought", "user-laptop", "www-data"), dir("number", "/number", "7", ""),
+		))))
+	got := map[string][]string{}
+	for _, r := range p.Body.Resources {
+		if r.Type == declaration.Directory {
+			got[r.Path] = r.After
+		}
+	}
+	want := map[string][]string{
+		"/before": nil, "/top": {"b/user"}, "/top/in": {"a/team", "b/top"}, "/brought": {"b/user", "b/more"}, "/number": nil,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v %v %s", p.LeftOut, p.Held, diff)
+	}
+}
+
 // A host that does not know a type would refuse all that it is told: it is told
 // nothing of the module, and people are told why.
 func TestAnOldHostIsToldNothingThatItDoesNotKeep(t *testing.T) {
@@ -147,6 +174,17 @@ func TestAnOldHostIsToldNothingThatItDoesNotKeep(t *testing.T) {
 	site := declared("b", nil, "directory d /srv")
 	old, had, unheard := facts("a b", "", user, site), facts("a b", "a", user, site), facts("a b", "", user, site)
 	old.Can, had.Can = &[]string{"systemd"}, &[]string{"keeps-group"}
+	owned := declared("c", holding(manifest.BuiltResource{ID: "d", Type: "directory", Path: "/d", Traits: &declaration.Traits{Owner: "root"}}))
+	shared := declared("c", holding(manifest.BuiltResource{ID: "d", Type: "directory", Path: "/d", Mode: "2775"}))
+	mine, ours, unknown := facts("b c", "", site, owned), facts("b c", "c", site, shared), facts("b c", "", site, shared)
+	mine.Can, ours.Can = &[]string{"keeps-group"}, &[]string{"keeps-group"}
+	const what = `has a resource with an owner, a group, or a mode above 0777`
+	const lacks = what + `, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does`
+	check(t, []compileCase{
+		{name: "an owner", facts: mine, body: "b", wanted: "b c", leftOut: "c: " + lacks},
+		{name: "a mode, and the node has it", facts: ours, body: "b", wanted: "b c", held: "c: " + lacks},
+		{name: "a mode, and nothing was heard yet", facts: unknown, body: "b", wanted: "b c", leftOut: "c: " + what + ", and the node has not reported yet which its host keeps"},
+	})
 	const why = `has a resource of type user, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does`
 	check(t, []compileCase{
 		{name: "new to the node", facts: old, body: "b", wanted: "a b", leftOut: "a: " + why},

@@ -121,7 +121,7 @@ func openToAll(d *system.Dir, name string) error {
 	if err != nil {
 		return err
 	}
-	return d.Chmod(name, info, 0o755)
+	return d.Give(name, info, system.Given{UID: system.Anybody, GID: system.Anybody, Mode: 0o755})
 }
 
 func (f *Folder) take() error {

@@ -3,6 +3,7 @@ package keep
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -204,6 +205,11 @@ func entries() *rapid.Generator[Entry] {
 			Origin: rapid.SampledFrom([]Origin{Made, TakenOver}).Draw(t, "origin"),
 			Phase:  rapid.SampledFrom([]Phase{Done, Making, Changing}).Draw(t, "phase"),
 		}
+		e.Thing.Owner = rapid.SampledFrom([]Account{0, AccountOf(0), AccountOf(712), AccountOf(1<<32 - 3)}).Draw(t, "owner")
+		e.Thing.Group = rapid.SampledFrom([]Account{0, AccountOf(0), AccountOf(1<<32 - 3)}).Draw(t, "group")
+		if e.Thing.Kind == Directory {
+			e.Thing.Mode |= rapid.SampledFrom([]fs.FileMode{0, fs.ModeSetgid, fs.ModeSticky, fs.ModeSetgid | fs.ModeSticky}).Draw(t, "special")
+		}
 		if rapid.Bool().Draw(t, "elsewhere") {
 			e.Real = "/" + rapid.String().Draw(t, "real")
 		}
@@ -242,10 +248,16 @@ func recordSeeds() []string {
 	e := Entry{Thing: Thing{Path: "/a b\n\"", Kind: File, Mode: 0o644, Digest: document.Sum(nil)}, ID: "m/a", Origin: Made, Phase: Done}
 	r := NewRecord()
 	r.Entries[e.Thing.Path] = e
+	e.Thing = Thing{Path: "/d", Kind: Directory, Mode: 0o775 | fs.ModeSetgid | fs.ModeSticky, Owner: AccountOf(0), Group: AccountOf(712)}
+	r.Entries[e.Thing.Path] = e
+	e.Thing = Thing{Path: "/l", Kind: Link, Target: "/d", Group: AccountOf(1<<32 - 3)}
+	r.Entries[e.Thing.Path] = e
 	r.Done["m/a"] = document.Sum(nil)
 	r.Holds["user a"] = Hold{Subject: "user a", ID: "m/user", Note: "OWN\n", Origin: TakenOver, Phase: Changing}
 	whole := string(r.Encode())
-	return []string{"", whole, whole + whole, "thing made done - file", "done \"x\" y\n", "hold made done \"\" \"\" \"\"\n", whole[:len(whole)-1], strings.ReplaceAll(whole, "\"", "`")}
+	return []string{"", whole, whole + whole, "thing made done - file", "done \"x\" y\n", "hold made done \"\" \"\" \"\"\n", whole[:len(whole)-1], strings.ReplaceAll(whole, "\"", "`"),
+		strings.ReplaceAll(whole, "3775:0:712", "3775:-:-"), strings.ReplaceAll(whole, " 644 ", " 4644 "), strings.ReplaceAll(whole, "0:-:4294967293", "0:-:4294967295"),
+	}
 }
 
 func TestLookOnNothingSaysSo(t *testing.T) {

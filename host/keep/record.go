@@ -34,6 +34,8 @@ type Thing struct {
 	Size   int64           // of a file
 	Target string          // of a link
 	Mode   fs.FileMode     // of a file or a directory
+	Owner  Account         // whose it is
+	Group  Account
 	Kind   Kind
 }
 
@@ -168,7 +170,7 @@ func (e Entry) append(b []byte) []byte {
 	for _, word := range []string{e.Origin.String(), e.Phase.String(), orDash(e.Was.String()), e.Thing.Kind.String()} {
 		b = append(append(b, word...), ' ')
 	}
-	b = append(strconv.AppendUint(b, uint64(e.Thing.Mode), 8), ' ')
+	b = append(e.Thing.appendMode(b), ' ')
 	b = append(append(b, orDash(string(e.Thing.Digest))...), ' ')
 	b = append(strconv.AppendInt(b, e.Thing.Size, 10), ' ')
 	b = append(strconv.AppendQuote(b, e.ID), ' ')
@@ -247,7 +249,7 @@ func (e Entry) Place() string {
 
 func (e Entry) valid() bool {
 	t := e.Thing
-	return strings.HasPrefix(t.Path, "/") && (e.Real == "" || strings.HasPrefix(e.Real, "/")) && t.Mode <= fs.ModePerm && t.Size >= 0 &&
+	return strings.HasPrefix(t.Path, "/") && (e.Real == "" || strings.HasPrefix(e.Real, "/")) && t.modeFits() && t.Size >= 0 &&
 		e.Origin != 0 && e.Phase != 0 &&
 		t.Kind != 0 &&
 		(t.Digest.Valid() == (t.Kind == File))
@@ -354,7 +356,7 @@ func (w *words) entry() Entry {
 		e.Was = w.kind(was)
 	}
 	e.Thing.Kind = w.kind(w.word())
-	e.Thing.Mode = fs.FileMode(w.number(8))
+	w.bad = !e.Thing.parseMode(w.word()) || w.bad
 	e.Thing.Digest = document.Digest(w.optional())
 	e.Thing.Size = w.number(10)
 	e.ID = w.quoted()

@@ -9,11 +9,11 @@ import (
 	"noxmesh/internal/fault"
 )
 
-func lookDirectory(f *found, want keep.Thing) {
+func lookDirectory(f *found, want keep.Thing, e *eye) {
 	f.body = true
-	f.same = sameMode(f.info, want.Mode)
+	f.same = given(f.info, want)
 	if !f.same {
-		f.says = "mode " + modeText(f.info.Mode)
+		f.says = e.unlike(f.info, want)
 	}
 }
 
@@ -21,7 +21,7 @@ func lookDirectory(f *found, want keep.Thing) {
 // is there. It needs no commit: an empty directory is nothing that anybody reads.
 func makeDirectory(pl place, f found, want keep.Thing) error {
 	if f.kind == keep.Directory {
-		return chmod(pl, f, want)
+		return give(pl, f, want)
 	}
 	if f.kind != 0 {
 		if err := effect.Do("resource.directory.clear", func() error { return pl.dir.Remove(pl.name) }); err != nil {
@@ -36,7 +36,7 @@ func makeDirectory(pl place, f found, want keep.Thing) error {
 	if err != nil {
 		return err
 	}
-	return chmod(pl, found{kind: keep.Directory, info: info}, want)
+	return give(pl, found{kind: keep.Directory, info: info}, want)
 }
 
 // removeDirectory removes an empty directory; one that is not empty names what is in it.

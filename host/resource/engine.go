@@ -84,6 +84,9 @@ func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source
 	defer e.sys.Forget()
 	e.soon = 0
 	defer func() {
+		for i := range e.eyes {
+			e.eyes[i].accounts = nil
+		}
 		if p.units != nil {
 			p.units.Close()
 		}

@@ -22,6 +22,8 @@ type eye struct {
 	hash   hash.Hash
 	sum    []byte
 	text   []byte // a digest as it is written
+
+	accounts *accounts // for the names of whom things belong to; nil where nothing is declared to belong to anybody
 }
 
 func newEye() eye {
@@ -33,14 +35,14 @@ func newEye() eye {
 
 // lookFile compares size, mode and bytes. A file of another size is not read.
 func lookFile(f *found, pl place, want keep.Thing, e *eye) error {
-	mode := sameMode(f.info, want.Mode)
+	mode := given(f.info, want)
 	if f.info.Size != want.Size {
 		f.says = fmt.Sprintf("other content (%d bytes)", f.info.Size)
 		return nil
 	}
 	err := e.read(pl, f.info)
 	if errors.Is(err, fs.ErrPermission) && !mode {
-		f.says = fmt.Sprintf("mode %04o", f.info.Mode.Perm())
+		f.says = e.unlike(f.info, want)
 		return nil
 	}
 	if err != nil {
@@ -52,7 +54,8 @@ func lookFile(f *found, pl place, want keep.Thing, e *eye) error {
 	case !f.body:
 		f.says = fmt.Sprintf("other content (%s)", document.FromHash(e.sum).Short())
 	case !mode:
-		f.says = "mode " + modeText(f.info.Mode)
+		f.says = e.unlike(f.info, want)
+		f.tied = f.info.Tied()
 	}
 	return nil
 }
@@ -86,20 +89,6 @@ func (e *eye) has(d document.Digest) bool {
 	return string(d) == string(e.text)
 }
 
-func modeText(m fs.FileMode) string {
-	bits := m.Perm()
-	if m&fs.ModeSetuid != 0 {
-		bits |= 0o4000
-	}
-	if m&fs.ModeSetgid != 0 {
-		bits |= 0o2000
-	}
-	if m&fs.ModeSticky != 0 {
-		bits |= 0o1000
-	}
-	return fmt.Sprintf("%04o", uint32(bits))
-}
-
 // stageFile writes a file beside its place, with the bytes that fill writes.
 func stageFile(pl place, want keep.Thing, e *eye, fill func(io.Writer) error) error {
 	return anew(pl, func() error {
@@ -126,7 +115,7 @@ func writeFile(pl place, want keep.Thing, e *eye, fill func(io.Writer) error) (e
 	if s.left != 0 || !e.has(want.Digest) {
 		return fault.New(fault.Invalid, "the bytes that came have the digest %s, declared is %s", document.FromHash(e.sum).Short(), want.Digest.Short())
 	}
-	return file.Chmod(want.Mode)
+	return file.Give(giving(want))
 }
 
 // sink takes exactly the bytes of one file, and knows whether it was itself that

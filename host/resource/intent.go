@@ -261,7 +261,7 @@ func (p *pass) makeDirectory(w *work) error {
 	// An earlier item of the wave may have made it, as the way to something.
 	if info, err := pl.dir.Lstat(pl.name); err == nil && kindOf(info) == keep.Directory {
 		w.found.kind, w.found.info = keep.Directory, info
-		if sameMode(info, w.want.Mode) {
+		if given(info, w.want) {
 			return nil
 		}
 	}
@@ -296,7 +296,7 @@ func (p *pass) makeParents(dir string) error {
 	if err != nil {
 		return err
 	}
-	return chmod(pl, found{info: info}, keep.Thing{Mode: 0o755})
+	return give(pl, found{info: info}, keep.Thing{Mode: 0o755})
 }
 
 // openParent gives its mode to a directory that a killed host had made on the
@@ -311,12 +311,12 @@ func (p *pass) openParent(dir string) error {
 		return err
 	}
 	info, err := pl.dir.Lstat(pl.name)
-	if err != nil || kindOf(info) != keep.Directory || !sameMode(info, 0o700) {
+	if err != nil || kindOf(info) != keep.Directory || info.Mode&keep.AllBits != 0o700 {
 		return err
 	}
 	if in, err := pl.dir.Names(pl.name, 1); err != nil || len(in) > 0 {
 		return err
 	}
 	p.wrote = true
-	return chmod(pl, found{info: info}, e.Thing)
+	return give(pl, found{info: info}, e.Thing)
 }

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"io/fs"
 	"path"
 	"strconv"
@@ -81,10 +82,10 @@ func thing(r *declaration.Resource) (keep.Thing, error) {
 	switch r.Type {
 	case declaration.File:
 		t.Kind, t.Digest, t.Size = keep.File, r.Digest, r.Size
-		t.Mode, err = mode(r.Mode, 0o644)
+		t.Mode, err = mode(r.Type, r.Mode, 0o644)
 	case declaration.Directory:
 		t.Kind = keep.Directory
-		t.Mode, err = mode(r.Mode, 0o755)
+		t.Mode, err = mode(r.Type, r.Mode, 0o755)
 	case declaration.Link:
 		t.Kind, t.Target = keep.Link, r.Target
 	case declaration.Archive:
@@ -95,15 +96,15 @@ func thing(r *declaration.Resource) (keep.Thing, error) {
 	return t, err
 }
 
-func mode(s string, otherwise fs.FileMode) (fs.FileMode, error) {
+func mode(of declaration.Type, s string, otherwise fs.FileMode) (fs.FileMode, error) {
 	if s == "" {
 		return otherwise, nil
 	}
 	n, err := strconv.ParseUint(s, 8, 32)
-	if err != nil || n > 0o777 {
-		return 0, fault.New(fault.Invalid, "mode %q: want four octal digits, at most 0777", s)
+	if flaw, bad := declaration.ModeFlaw(of, s); bad || err != nil {
+		return 0, fault.New(fault.Invalid, "mode %q: %s", s, cmp.Or(flaw.Want, "want four octal digits"))
 	}
-	return fs.FileMode(n), nil
+	return keep.Mode(uint32(n)), nil
 }
 
 // newItems is the resources with what each depends on, said or by being inside

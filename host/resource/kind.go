@@ -53,8 +53,8 @@ func kinds() []rankedKind {
 	}
 }
 
-// Keeps is the capabilities of this host on this machine, beside files: what a plan
-// may have it keep.
+// Keeps is the capabilities of this host on this machine, beside what is at paths as
+// every host has always kept it: what a plan may have it keep.
 func (e *Engine) Keeps() []string {
 	defer e.sys.Forget()
 	var all []string
@@ -62,6 +62,9 @@ func (e *Engine) Keeps() []string {
 		if e.sys.Whole() && (k.needs == "" || e.sys.Has(k.needs)) {
 			all = append(all, declaration.Keeps(k.of))
 		}
+	}
+	if e.sys.Whole() {
+		all = append(all, declaration.KeepsOwner)
 	}
 	return all
 }

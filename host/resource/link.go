@@ -11,17 +11,30 @@ func lookLink(f *found, pl place, want keep.Thing, e *eye) error {
 		return err
 	}
 	f.kind = keep.Link
-	f.body = target == want.Target
-	f.same = f.body
+	f.same = target == want.Target
 	if !f.same {
 		f.says = "a link to " + target
+	} else if want.Owner|want.Group != 0 {
+		if f.info, err = pl.dir.Lstat(pl.name); err != nil {
+			return err
+		}
+		if f.same = owned(f.info, want); !f.same {
+			f.says = e.unlike(f.info, want)
+		}
 	}
+	f.body = f.same // a link is not changed, another one takes its place
 	return nil
 }
 
 // stageLink makes the link beside its place.
 func stageLink(pl place, want keep.Thing) error {
 	return anew(pl, func() error {
-		return effect.Do("resource.link.stage", func() error { return pl.dir.Symlink(want.Target, pl.temp()) })
+		return effect.Do("resource.link.stage", func() error {
+			err := pl.dir.Symlink(want.Target, pl.temp())
+			if err == nil && want.Owner|want.Group != 0 {
+				err = pl.dir.GiveLink(pl.temp(), giving(want))
+			}
+			return err
+		})
 	})
 }

@@ -67,7 +67,7 @@ func (p *pass) begin(w *work, gone map[string]bool) (place, error) {
 	if w.want.Kind == keep.Directory {
 		w.found = found{says: nothing}
 		if pl.dir != nil {
-			if w.found, err = lookAt(pl, w.want, nil); err != nil {
+			if w.found, err = lookAt(pl, w.want, &p.eyes[0]); err != nil {
 				return place{}, err
 			}
 		}

@@ -24,7 +24,8 @@ type found struct {
 	says string    // what is there, where it differs
 	kind keep.Kind // 0 for nothing
 	same bool      // as it should be
-	body bool      // of the right kind, with the right bytes: at most the mode differs
+	body bool      // of the right kind, with the right bytes: at most the mode and the owner differ
+	tied bool      // a file that has other names, which are not given away with it
 }
 
 // place is where a path is: its directory, and its name in it.
@@ -132,7 +133,7 @@ func lookAt(pl place, want keep.Thing, e *eye) (found, error) {
 	case keep.File:
 		err = lookFile(&f, pl, want, e)
 	case keep.Directory:
-		lookDirectory(&f, want)
+		lookDirectory(&f, want, e)
 	case keep.Link:
 		err = lookLink(&f, pl, want, e)
 	}
@@ -156,16 +157,6 @@ func called(k keep.Kind) string {
 		return "device, socket or FIFO"
 	}
 	return k.String()
-}
-
-// sameMode compares all twelve bits: no mode that is declared has a setuid bit.
-func sameMode(info system.Info, mode fs.FileMode) bool {
-	return info.Mode&(fs.ModePerm|fs.ModeSetuid|fs.ModeSetgid|fs.ModeSticky) == mode
-}
-
-// chmod changes a mode and nothing else.
-func chmod(pl place, f found, want keep.Thing) error {
-	return effect.Do("resource.mode.set", func() error { return pl.dir.Chmod(pl.name, f.info, want.Mode) })
 }
 
 // unstage removes what waits for a commit that will not come.

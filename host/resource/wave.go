@@ -14,7 +14,7 @@ import (
 
 // toStage reports whether the thing must be written anew, beside its place.
 func (w *work) toStage() bool {
-	return !w.found.same && !w.found.body && w.want.Kind != keep.Directory
+	return !w.found.same && (!w.found.body || w.found.tied) && w.want.Kind != keep.Directory
 }
 
 // wave brings items that depend on nothing outside of it to what is declared.
@@ -26,6 +26,7 @@ func (p *pass) wave(ctx context.Context, items []*item) {
 }
 
 func (p *pass) waveOfFiles(ctx context.Context, items []*item) {
+	p.owners(items)
 	p.look(items)
 	differing := p.differing(items)
 	if len(differing) == 0 {
@@ -308,8 +309,8 @@ func (p *pass) commitThing(w *work) error {
 	if err != nil {
 		return err
 	}
-	if w.found.body {
-		return chmod(pl, w.found, w.want)
+	if !w.staged {
+		return give(pl, w.found, w.want)
 	}
 	if err := commit(pl, w.found); err != nil {
 		return err

@@ -13,6 +13,9 @@ type Info struct {
 	Mode fs.FileMode
 	Size int64
 
+	UID, GID uint32 // whose it is
+	links    uint32 // how many names it has
+
 	modified      int64 // nanoseconds since 1970
 	device, inode uint64
 }
@@ -20,11 +23,15 @@ type Info struct {
 // Modified is when what it is of was last changed.
 func (i Info) Modified() time.Time { return time.Unix(0, i.modified) }
 
+// Tied reports whether a file has other names, perhaps in places that nobody here
+// has been asked to change.
+func (i Info) Tied() bool { return i.links > 1 && !i.Mode.IsDir() }
+
 // Same reports whether both are of one and the same thing.
 func (i Info) Same(j Info) bool { return i.inode == j.inode && i.device == j.device && i.inode != 0 }
 
 func infoOf(s *unix.Stat_t) Info {
-	i := Info{Mode: fs.FileMode(s.Mode & 0o777), Size: s.Size, modified: s.Mtim.Nano(), device: s.Dev, inode: s.Ino}
+	i := Info{Mode: fs.FileMode(s.Mode & 0o777), Size: s.Size, UID: s.Uid, GID: s.Gid, links: uint32(s.Nlink), modified: s.Mtim.Nano(), device: s.Dev, inode: s.Ino}
 	switch s.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 	case unix.S_IFDIR:
@@ -51,6 +58,21 @@ func infoOf(s *unix.Stat_t) Info {
 		}
 	}
 	return i
+}
+
+// bitsOf is a mode as the kernel has it.
+func bitsOf(mode fs.FileMode) uint32 {
+	bits := uint32(mode.Perm())
+	if mode&fs.ModeSetuid != 0 {
+		bits |= unix.S_ISUID
+	}
+	if mode&fs.ModeSetgid != 0 {
+		bits |= unix.S_ISGID
+	}
+	if mode&fs.ModeSticky != 0 {
+		bits |= unix.S_ISVTX
+	}
+	return bits
 }
 
 // The calls below are the kernel's, begun again where a signal came in between.

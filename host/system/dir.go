@@ -175,17 +175,6 @@ func (d *Dir) Remove(name string) error {
 	return d.failed("remove", name, asDir)
 }
 
-// Chmod sets the mode of the file or directory that info was seen of.
-func (d *Dir) Chmod(name string, info Info, mode fs.FileMode) error {
-	fd, _, err := d.seen(name, info, "given its mode")
-	if err != nil {
-		return err
-	}
-	err = retry(func() error { return unix.Fchmod(fd, uint32(mode.Perm())) })
-	_ = unix.Close(fd) // a mode is not written through it
-	return d.failed("chmod", name, err)
-}
-
 // Touch sets when what is at this name was last changed.
 func (d *Dir) Touch(name string, at time.Time) error {
 	if err := d.single("touch", name); err != nil {

@@ -118,15 +118,6 @@ func (w Writer) Write(b []byte) (int, error) {
 	return done, nil
 }
 
-// Chmod sets the file's mode.
-func (w Writer) Chmod(mode fs.FileMode) error {
-	err := retry(func() error { return unix.Fchmod(w.fd, uint32(mode.Perm())) })
-	if err != nil {
-		return &fs.PathError{Op: "chmod", Err: err}
-	}
-	return nil
-}
-
 // Close ends the writing.
 func (w Writer) Close() error { return unix.Close(w.fd) }
 

@@ -107,7 +107,7 @@ func TestReadIsOfWhatWasSeen(t *testing.T) {
 	if _, err := top.Read("a", info); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("a link came in between: %v", err)
 	}
-	if err := top.Chmod("a", info, 0o600); fault.KindOf(err) != fault.Conflict {
+	if err := top.Give("a", info, Given{Anybody, Anybody, 0o600}); fault.KindOf(err) != fault.Conflict {
 		t.Errorf("a mode through a link: %v", err)
 	}
 	must(t, os.Remove(filepath.Join(dir, "a")))
@@ -170,7 +170,8 @@ func TestANameIsOneOfItsDirectory(t *testing.T) {
 			"from":     func() error { return a.Rename(name, "new") },
 			"to":       func() error { return a.Rename("b", name) },
 			"remove":   func() error { return a.Remove(name) },
-			"chmod":    func() error { return a.Chmod(name, seen, 0o700) },
+			"own":      func() error { return a.GiveLink(name, Given{}) },
+			"chmod":    func() error { return a.Give(name, seen, Given{Mode: 0o700}) },
 			"names":    func() error { _, err := a.Names(name, 1); return err },
 		} {
 			if err := do(); Cause(err) != syscall.EINVAL { //nolint:errorlint // the very one

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"noxmesh/declaration"
 	"noxmesh/document"
@@ -149,7 +150,7 @@ func things(f *keep.Folder, root string, n *invariant.Node) (still bool, err err
 		e := before.Entries[p]
 		n.Things = append(n.Things, invariant.Thing{
 			Path: e.Place(), Resource: e.ID, Done: e.Phase == keep.Done, Made: e.Origin == keep.Made,
-			Want: want(e.Thing), Found: Found(filepath.Join(root, e.Place())),
+			Want: want(e.Thing), Found: found(filepath.Join(root, e.Place()), e.Thing),
 		})
 	}
 	after, err := f.Record()
@@ -160,22 +161,50 @@ func things(f *keep.Folder, root string, n *invariant.Node) (still bool, err err
 }
 
 func want(t keep.Thing) string {
+	whose := ""
+	if t.Owner|t.Group != 0 {
+		whose = fmt.Sprintf(" of %s:%s", t.Owner, t.Group)
+	}
 	switch t.Kind {
 	case keep.Link:
-		return pointing(t.Target)
+		return pointing(t.Target) + whose
 	case keep.Directory:
-		return directory(t.Mode)
+		return directory(t.Mode) + whose
 	case keep.File:
 	}
-	return file(t.Mode, t.Digest)
+	return file(t.Mode, t.Digest) + whose
+}
+
+// found is Found, with whose it is as far as that is said of the thing.
+func found(path string, t keep.Thing) string {
+	text := Found(path)
+	if t.Owner|t.Group == 0 || text == "" {
+		return text
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return text
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return text
+	}
+	is := keep.Thing{}
+	if t.Owner != 0 {
+		is.Owner = keep.AccountOf(s.Uid)
+	}
+	if t.Group != 0 {
+		is.Group = keep.AccountOf(s.Gid)
+	}
+	return fmt.Sprintf("%s of %s:%s", text, is.Owner, is.Group)
 }
 
 func pointing(target string) string { return "-> " + target }
 
-func directory(mode fs.FileMode) string { return fmt.Sprintf("directory %04o", mode.Perm()) }
+func directory(mode fs.FileMode) string { return fmt.Sprintf("directory %04o", keep.Bits(mode)) }
 
 func file(mode fs.FileMode, d document.Digest) string {
-	return fmt.Sprintf("file %04o %s", mode.Perm(), d)
+	return fmt.Sprintf("file %04o %s", keep.Bits(mode), d)
 }
 
 // Found is what lies at a path, in the words of a Thing; empty where nothing does.
