@@ -52,6 +52,10 @@ func TestASandboxOfAKilledBuilderIsEnded(t *testing.T) {
 	}
 	dir := t.TempDir()
 	mine, others := filepath.Join(dir, "mine"), filepath.Join(dir, "mine2")
+	w, err := openWorkshop(mine, t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	begin := func(program, in string) (*exec.Cmd, io.Closer) {
 		if err := os.MkdirAll(filepath.Join(in, "tree"), 0o700); err != nil {
 			t.Fatal(err)
@@ -72,7 +76,7 @@ func TestASandboxOfAKilledBuilderIsEnded(t *testing.T) {
 	left, _ := begin(bwrap, mine)
 	beside, letBeside := begin(bwrap, others)
 	person, letPerson := begin("sh", mine)
-	if err := endLeft("/proc", mine); err != nil {
+	if _, err := probe(t.Context(), w, DefaultLimits()); err != nil {
 		t.Fatal(err)
 	}
 	_ = left.Wait()

@@ -27,6 +27,9 @@ func probe(ctx context.Context, w *workshop, limits Limits) (made *sandbox, err 
 		return nil, fault.New(fault.Unavailable, "there is no bwrap on this machine").With("%s", remedy)
 	}
 	s := &sandbox{program: program, etc: w.etc(), processors: runtime.NumCPU()}
+	if err := endLeft("/proc", w.dir); err != nil {
+		return nil, err
+	}
 	if s.groups, err = findGroups("/", w.ours()); err != nil {
 		return nil, err
 	}

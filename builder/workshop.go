@@ -92,9 +92,6 @@ func (w *workshop) open() error {
 	if err := os.Chmod(w.dir, w.through()); err != nil {
 		return err
 	}
-	if err := endLeft("/proc", w.dir); err != nil {
-		return err
-	}
 	all, err := os.ReadDir(w.dir)
 	if err != nil {
 		return err
