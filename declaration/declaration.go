@@ -48,6 +48,7 @@ const (
 	User      Type = "user"
 	Service   Type = "service"
 	Package   Type = "package"
+	Sysctl    Type = "sysctl"
 )
 
 // Resource is one thing on the machine. Which fields belong to which type is

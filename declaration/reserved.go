@@ -36,6 +36,9 @@ func ReservedPath(p string) string {
 			return "the host's own or the kernel's"
 		}
 	}
+	if strings.HasPrefix(p, SysctlFiles) {
+		return "the host's own, of a sysctl"
+	}
 	if !strings.Contains(p, "/systemd/system/") {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 // types.go. A resource that says none of it has none.
 type Traits struct {
 	Drift  Drift    `json:"drift,omitempty"`  // any type; Correct where it is not said
-	Name   string   `json:"name,omitempty"`   // group, user, package
+	Name   string   `json:"name,omitempty"`   // group, user, package, sysctl
 	GID    int64    `json:"gid,omitempty"`    // group: chosen by the machine where it is not said
 	UID    int64    `json:"uid,omitempty"`    // user: chosen by the machine where it is not said
 	Group  string   `json:"group,omitempty"`  // user: its own; the one of its name where it is not said. What is at a path: whose group's it is
@@ -30,6 +30,8 @@ type Traits struct {
 
 	Version   string    `json:"version,omitempty"`   // package: that and no other; any where it is not said
 	Conffiles Conffiles `json:"conffiles,omitempty"` // package; ConffilesKeep where it is not said
+
+	Value string `json:"value,omitempty"` // sysctl
 }
 
 // Conffiles is what becomes of the configuration files of a package that somebody
@@ -87,7 +89,7 @@ func (t Type) IsFile() bool {
 	switch t {
 	case File, Directory, Link, Archive:
 		return true
-	case Group, User, Service, Package:
+	case Group, User, Service, Package, Sysctl:
 		return false
 	}
 	return false
@@ -114,6 +116,9 @@ func (r *Resource) Subject() string {
 func (r *Resource) Called() string {
 	if r.Type.IsFile() || r.Traits == nil {
 		return r.Path
+	}
+	if r.Type == Sysctl {
+		return SysctlName(r.Name)
 	}
 	return cmp.Or(r.Name, r.Unit)
 }
@@ -143,6 +148,7 @@ func (t *Traits) Keys() []string {
 		{"restart_on", len(t.RestartOn) > 0},
 		{"version", t.Version != ""},
 		{"conffiles", t.Conffiles != ""},
+		{"value", t.Value != ""},
 	} {
 		if has.there {
 			keys = append(keys, has.key)
@@ -160,7 +166,10 @@ func (t *Traits) Fill(f func(key, text string) (string, error)) (*Traits, error)
 	for _, text := range []struct {
 		key string
 		of  *string
-	}{{"name", &out.Name}, {"owner", &out.Owner}, {"group", &out.Group}, {"home", &out.Home}, {"shell", &out.Shell}, {"unit", &out.Unit}, {"version", &out.Version}} {
+	}{
+		{"name", &out.Name}, {"owner", &out.Owner}, {"group", &out.Group}, {"home", &out.Home}, {"shell", &out.Shell}, {"unit", &out.Unit}, {"version", &out.Version},
+		{"value", &out.Value},
+	} {
 		if *text.of == "" {
 			continue
 		}
@@ -211,6 +220,7 @@ func (t *Traits) Flaws(of Type) []Flaw {
 	if t.Conffiles != "" && t.Conffiles != ConffilesKeep && t.Conffiles != ConffilesReplace {
 		f.add("conffiles", "want keep or replace", "is not what becomes of configuration files", string(t.Conffiles))
 	}
+	f.value(t.Value)
 	return f
 }
 
@@ -220,11 +230,13 @@ func (f *flaws) add(key, want, why, value string) {
 	*f = append(*f, Flaw{key, want, quoted(value) + " " + why})
 }
 
-// name checks what a user, a group or a package is called.
+// name checks what a user, a group, a package or a sysctl is called.
 func (f *flaws) name(of Type, name string) {
 	switch {
 	case of == Package:
 		f.pkg(name)
+	case of == Sysctl:
+		f.sysctl(name)
 	case name == "root":
 		f.add("name", "want another name", "is the machine's own "+string(of), name)
 	default:

@@ -12,7 +12,9 @@ import (
 type Fields struct{ Must, May []string }
 
 // Types is the types that a host knows, in the order in which people are told them.
-func Types() []Type { return []Type{File, Directory, Link, Archive, Group, User, Service, Package} }
+func Types() []Type {
+	return []Type{File, Directory, Link, Archive, Group, User, Service, Package, Sysctl}
+}
 
 // FieldsOf is what belongs to a resource of this type; false where no host knows it.
 func FieldsOf(t Type) (Fields, bool) {
@@ -30,16 +32,21 @@ func FieldsOf(t Type) (Fields, bool) {
 	case User:
 		return Fields{Must: []string{"name"}, May: []string{"uid", "group", "groups", "home", "shell"}}, true
 	case Service:
-		return Fields{Must: []string{"unit", "state"}, May: []string{"enabled", "restart_on", "version", "conffiles"}}, true
+		return Fields{Must: []string{"unit", "state"}, May: []string{"enabled", "restart_on"}}, true
 	case Package:
 		return Fields{Must: []string{"name"}, May: []string{"version", "conffiles"}}, true
+	case Sysctl:
+		return Fields{Must: []string{"name", "value"}}, true
 	}
 	return Fields{}, false
 }
 
 // fieldNames is every key that depends on the type.
 func fieldNames() []string {
-	return []string{"path", "mode", "target", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles"}
+	return []string{
+		"path", "mode", "target", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles",
+		"value",
+	}
 }
 
 // keys is which of them are there.

@@ -127,6 +127,7 @@ func examples() map[string]string {
 		"resources[].unit":       `"board.service"`,
 		"resources[].version":    `"1.22.1-9"`,
 		"resources[].conffiles":  `"keep"`,
+		"resources[].value":      `"1"`,
 		"resources[].state":      `"running"`,
 		"resources[].restart_on": `["conf"]`,
 		"build.in":               `"golang:1.26"`,

@@ -43,7 +43,7 @@ func Keys() []Key {
 func resourceKeys() []Key {
 	return []Key{
 		{"resources[].id", "name; must be there", "its name in the module, once"},
-		{"resources[].type", "`file`, `directory`, `link`, `archive`, `group`, `user`, `service` or `package`; must be there", "what it is"},
+		{"resources[].type", "`file`, `directory`, `link`, `archive`, `group`, `user`, `service`, `package` or `sysctl`; must be there", "what it is"},
 		{"resources[].after", "list of names", "ids of resources earlier in the list that must be right before anything is done about this one, beside those that it stands on by what it says"},
 		{"resources[].drift", "`correct` or `report`", "what becomes of a change that the mesh did not make: it is put back (`correct`, where it is not given), or only reported; then the resource differs, and is never said to be as declared"},
 		{"resources[].path", "absolute path; must be there of a file, a directory, a link and an archive", "where it is on the machine: clean, below `/`, once in the module, not below a file or a link of it, and not in what is reserved: `/proc`, `/sys`, `/dev` and the host's own"},
@@ -53,7 +53,7 @@ func resourceKeys() []Key {
 		{"resources[].from", "relative path", "of a file: the file of the module's folder that it is, as it is, at most 256 MiB"},
 		{"resources[].target", "text", "of a link: where it leads to"},
 		{"resources[].artifact", "name", "of an archive: one of `build.artifacts`"},
-		{"resources[].name", "name of a user, a group or a package; must be there of each", "what it is called on the machine. Of a user and a group lower-case letters, digits, `_` and `-`, at most 32; not `root`. Of a package as the machine's package manager calls it; of another architecture than the machine's with it, as `libc6:i386`"},
+		{"resources[].name", "name of a user, a group, a package or a sysctl; must be there of each", "what it is called on the machine. Of a user and a group lower-case letters, digits, `_` and `-`, at most 32; not `root`. Of a package as the machine's package manager calls it; of another architecture than the machine's with it, as `libc6:i386`. Of a sysctl as sysctl(8) has it, as `net.ipv4.ip_forward`; an interface whose name has a dot as `net.ipv4.conf.eth0/100.forwarding`"},
 		{"resources[].gid", "integer", "of a group: its number, which the machine chooses where it is not given"},
 		{"resources[].uid", "integer", "of a user: its number, likewise"},
 		{"resources[].group", "name of a group", "of a user: its own group; where it is not given the group of its name, which is made with it. Of what is at a path: whose group's it is, a name or a number, as `owner`"},
@@ -62,6 +62,7 @@ func resourceKeys() []Key {
 		{"resources[].shell", "absolute path", "of a user: likewise, `/usr/sbin/nologin`"},
 		{"resources[].version", "version", "of a package: that and no other, as Debian writes it; where it is not given, any that is installed is right"},
 		{"resources[].conffiles", "`keep` or `replace`", "of a package: what becomes of its configuration files that somebody has changed, when a version with other ones is installed: they are kept (`keep`, where it is not given), or replaced by the package's. The report names them, and where the other one is"},
+		{"resources[].value", "text; must be there of a sysctl", "what it is, in one line, as the kernel writes it; of several parts, how many spaces are between them does not matter"},
 		{"resources[].unit", "name of a unit; must be there of a service", "the unit of systemd: a service, socket, timer or path, with its ending, as `board.service`; of a template an instance, as `board@one.service`"},
 		{"resources[].state", "`running` or `stopped`; must be there of a service", "what it is to be"},
 		{"resources[].enabled", "`true` or `false`", "of a service: whether it is started at boot. Where it is not given, what runs is, and what is stopped is not"},

@@ -128,8 +128,11 @@ func (c *checker) thing(at string, t thing) {
 func (c *checker) traits(at string, t thing) {
 	filled, err := t.traits.Fill(func(key, text string) (string, error) {
 		c.template(document.Join(at, key), text)
-		if key == "version" {
+		switch {
+		case key == "version":
 			return placeholders(text, "1"), nil
+		case key == "name" && t.kind == string(declaration.Sysctl):
+			return placeholders(text, "x.x"), nil
 		}
 		return placeholders(text, "xx"), nil
 	})
@@ -165,7 +168,10 @@ func (c *checker) belong(at string, t thing) {
 }
 
 func fieldNames() []string {
-	return []string{"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles"}
+	return []string{
+		"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles",
+		"value",
+	}
 }
 
 func (c *checker) content(path, content string) {

@@ -36,7 +36,7 @@ const (
 	patternUnclean = `//|/\.\.?(/|$)`
 	patternAccount = `^([a-z_][a-z0-9_-]{0,31}|.*\$\{.*)?$`
 	patternOwner   = `^([A-Za-z_][A-Za-z0-9_.-]{0,31}|0|[1-9][0-9]{0,9}|.*\$\{.*)?$`
-	patternCalled  = `^([a-z_][a-z0-9_-]{0,31}|[a-z0-9][a-z0-9+.-]+(:[a-z][a-z0-9-]*)?|.*\$\{.*)?$` // a user, a group or a package
+	patternCalled  = `^([a-z_][a-z0-9_-]{0,31}|[a-z0-9][a-z0-9+.-]+(:[a-z][a-z0-9-]*)?|[A-Za-z0-9_]+[./].*|.*\$\{.*)?$` // a user, a group, a package or a sysctl
 	patternVersion = `^([0-9][A-Za-z0-9.+~:-]*|.*\$\{.*)?$`
 	patternUnit    = `^([A-Za-z0-9:_\\@][A-Za-z0-9:_.\\@-]*\.(service|socket|timer|path)|.*\$\{.*)?$`
 	patternField   = `^(/[^: ]*[^/: ]|.*\$\{.*)?$`
@@ -111,7 +111,8 @@ func commonKeywords() map[string]keywords {
 		"resources[].restart_on": nameList(), "resources[].restart_on[]": name(),
 		"resources[].home": {"pattern": patternField}, "resources[].shell": {"pattern": patternField},
 		"resources[].version": {"pattern": patternVersion}, "resources[].conffiles": {"enum": []string{string(declaration.ConffilesKeep), string(declaration.ConffilesReplace), ""}},
-		"resources[].mode": {"pattern": octalMode.String() + "|^$"},
+		"resources[].value": {"maxLength": declaration.ValueLimit, "pattern": `^[^\x00-\x08\x0a-\x1f\x7f]*$`},
+		"resources[].mode":  {"pattern": octalMode.String() + "|^$"},
 	}
 	maps.Copy(out, settingKeywords("settings"))
 	maps.Copy(out, settingKeywords("grants.*.with"))

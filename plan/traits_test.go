@@ -1,6 +1,8 @@
 package plan_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -163,6 +165,23 @@ func TestWhatBelongsToSomebodyComesAfterThem(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("%v %v %s", p.LeftOut, p.Held, diff)
+	}
+}
+
+func TestASysctlIsOneModules(t *testing.T) {
+	t.Parallel()
+	p := plan.Compile(whole("a b",
+		declared("a", holding(account("tools", "package", declaration.Traits{Name: "procps"}), account("f", "sysctl", declaration.Traits{Name: "net.ipv4.ip_forward", Value: "${node.name} 1"}))),
+		declared("b", holding(account("f", "sysctl", declaration.Traits{Name: "net/ipv4/ip_forward", Value: "0"})))))
+	want := []declaration.Resource{
+		{ID: "a/tools", Type: declaration.Package, Traits: &declaration.Traits{Name: "procps"}},
+		{ID: "a/f", Type: declaration.Sysctl, Traits: &declaration.Traits{Name: "net.ipv4.ip_forward", Value: "laptop 1"}, After: []string{"a/tools"}},
+	}
+	if diff := cmp.Diff(want, p.Body.Resources); diff != "" {
+		t.Errorf("%v %s", p.LeftOut, diff)
+	}
+	if got := fmt.Sprint(p.LeftOut); !strings.Contains(got, `it claims sysctl net.ipv4.ip_forward, which "a" has`) {
+		t.Error(got)
 	}
 }
 

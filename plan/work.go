@@ -121,7 +121,7 @@ func (w *worked) resource(r manifest.BuiltResource, values map[string]string) st
 		why = link(r, &out, values)
 	case declaration.Archive:
 		why = w.archive(r, &out)
-	case declaration.Directory, declaration.Group, declaration.User, declaration.Service, declaration.Package:
+	case declaration.Directory, declaration.Group, declaration.User, declaration.Service, declaration.Package, declaration.Sysctl:
 	default:
 		why = fmt.Sprintf("no host knows the type %q", r.Type)
 	}

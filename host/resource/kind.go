@@ -49,6 +49,7 @@ func kinds() []rankedKind {
 		{of: declaration.Package, kind: packaged{}, needs: "/usr/bin/apt-get"}, // it may bring groups that users are in
 		{of: declaration.Group, kind: groups{}},
 		{of: declaration.User, kind: users{}},
+		{of: declaration.Sysctl, kind: sysctls{}},
 		{of: declaration.Service, kind: services{}, early: true, needs: "/run/systemd/system"}, // it is there where systemd has booted the machine
 	}
 }

@@ -69,7 +69,7 @@ func at(sys *system.Root, p string) (place, error) {
 // near reports whether what lies in a directory may be reserved. It costs less
 // than to know, and nearly every directory is far.
 func near(dir string) bool {
-	if strings.Contains(dir, "/systemd/system") {
+	if strings.Contains(dir, "/systemd/system") || dir == path.Dir(declaration.SysctlFiles) {
 		return true
 	}
 	for _, r := range declaration.Reserved() {
