@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"noxmesh/host/keep"
+	"noxmesh/host/system"
 	"noxmesh/identity"
 	"noxmesh/internal/bus"
 	"noxmesh/internal/fault"
@@ -22,6 +23,7 @@ type Rim struct {
 	Link   Link
 	Listen func(push func([]byte)) error // hands on each declaration that is pushed; called once, before anything is said
 	Depots Depots
+	Watch  Watch               // hears of what changes; nil where only the timer looks
 	Random func(n int64) int64 // spreads what is waited for, from 0 to below n; nil for the system's
 	Hold   func(things int)    // says how much is about to be held; nil where nobody asks
 	Rest   func()              // gives back what much work has taken, when the next is far; nil where nobody else wants it
@@ -50,7 +52,13 @@ func Run(ctx context.Context, cfg Config) error {
 		if cfg.alone {
 			rim.Hold, rim.Rest = hold, debug.FreeOSMemory
 		}
-		return rim, conn.Close, nil
+		watch, err := system.NewWatch()
+		if err != nil {
+			cfg.Log.Warn("what changes is found by the drift timer alone", "why", err)
+			return rim, conn.Close, nil
+		}
+		rim.Watch = watch
+		return rim, func() { _ = watch.Close(); conn.Close() }, nil // nothing is written through it
 	})
 }
 
@@ -85,6 +93,7 @@ func live(ctx context.Context, cfg Config, stand func(*member) (Rim, func(), err
 	}
 	defer leave()
 	r := newRunner(n, m, rim.Link, rim.Depots)
+	r.watch = rim.Watch
 	if rim.Random != nil {
 		r.random = rim.Random
 	}
@@ -109,6 +118,7 @@ func (r *runner) run(ctx context.Context) error {
 	group.Go(func() error { return r.hear(ctx) })
 	group.Go(func() error { return r.apply(ctx) })
 	group.Go(func() error { return r.tell(ctx) })
+	group.Go(func() error { return r.listen(ctx) })
 	return group.Wait()
 }
 

@@ -43,6 +43,7 @@ type runner struct {
 	random func(n int64) int64
 	hold   func(things int)
 	rest   func()
+	watch  Watch // nil for none
 
 	began     declaration.Tuple // what was accepted before this process
 	pushes    chan []byte       // the latest declaration that was pushed and not yet judged
@@ -51,6 +52,11 @@ type runner struct {
 	elsewhere chan struct{}     // the same is wanted, and its bytes are somewhere else
 	reports   chan struct{}     // there is a report, or a link to send it on
 	wrong     map[string]string // by resource: why it was not as declared at the last pass
+	heard     heard             // by the watch, and not looked at
+	stirred   chan struct{}     // something was heard
+	watching  watching          // of the loop that applies, and so are the next two
+	cost      time.Duration     // of the last pass that changed nothing
+	looked    time.Time         // when the last pass ended
 	fresh     int64             // when the last answer to a hello was given, by the controller's clock; of the loop that says hello
 }
 
@@ -58,6 +64,7 @@ func newRunner(n *node, m *member, l Link, d Depots) *runner {
 	return &runner{
 		node: n, member: m, link: l, depots: d, random: rand.Int64N, hold: func(int) {}, rest: func() {}, began: m.accepted,
 		pushes: make(chan []byte, 1), hello: make(chan struct{}, 1),
+		stirred: make(chan struct{}, 1),
 		applies: make(chan struct{}, 1), elsewhere: make(chan struct{}, 1), reports: make(chan struct{}, 1),
 	}
 }
@@ -302,17 +309,26 @@ func (r *runner) attempt(ctx context.Context, d aim, cause report.Cause) bool {
 }
 
 // until waits for a reason to apply: another declaration than the one that was
-// tried, the same with its bytes elsewhere, or the time for the next look. The
-// cause of both is next.
+// tried, the same with its bytes elsewhere, the time for the next look, or
+// something that is not as it was read back. Where nothing else is, the cause is next.
 func (r *runner) until(ctx context.Context, wait time.Duration, tried declaration.Tuple, next report.Cause) report.Cause {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
+	var still <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return next
 		case <-timer.C:
 			return next
+		case <-r.stirred:
+			if still == nil {
+				still = time.After(pace(r.cost, time.Since(r.looked)))
+			}
+		case <-still:
+			if still = nil; r.strayed() {
+				return report.CauseEvent
+			}
 		case <-r.elsewhere: // what could not be got may be there
 			return next
 		case <-r.applies:
@@ -330,7 +346,13 @@ func (r *runner) applyOnce(ctx context.Context, d aim, cause report.Cause) (bool
 		return false, err
 	}
 	r.hold(len(d.Body.Resources) + r.engine.Size())
+	began := time.Now()
 	rep, err := r.pass(ctx, d, cause, where{d.Where, from, sync.OnceValues(func() (map[document.Digest]string, error) { return r.member.inline(d.tuple) })})
+	r.looked = time.Now()
+	if err == nil && differing(rep) == 0 {
+		r.cost = r.looked.Sub(began)
+	}
+	r.watchOver()
 	if rep.Sequence == 0 {
 		return false, err
 	}

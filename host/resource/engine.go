@@ -33,6 +33,9 @@ type Engine struct {
 	indexes map[document.Digest]index
 	kinds   []rankedKind
 	soon    time.Duration // when to look again, where that is before the next look for drift; 0 for not
+
+	unruly map[string]bool   // resources that were not right after the last pass
+	aside  map[string]string // things that do not lie where their path says: by where they lie, the path
 }
 
 // New is the engine on this tree, with what the record says of it.
@@ -116,6 +119,7 @@ func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source
 	p.seal()
 	p.clean(ctx)
 	p.save()
+	p.remember()
 	return p.result(), nil
 }
 
