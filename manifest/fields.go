@@ -111,6 +111,26 @@ func examples() map[string]string {
 		"settings":               `{"port": {"type": "integer", "default": 8080}}`,
 		"settings.*":             `{"type": "integer", "default": 8080}`,
 		"settings.*.type":        `"integer"`,
+		"build.in":               `"golang:1.26"`,
+		"build.run":              `[["make", "site"]]`,
+		"build.run[]":            `["make", "site"]`,
+		"build.test":             `[["make", "test"]]`,
+		"build.test[]":           `["make", "test"]`,
+		"build.artifacts":        `{"site": {"type": "archive", "path": "dist"}}`,
+		"build.network":          `true`,
+		"build.limits":           `{"memory": "4GiB", "time": "20m"}`,
+		"build.limits.memory":    `"512MiB"`,
+		"build.limits.disk":      `"4GiB"`,
+		"build.limits.processes": `512`,
+		"build.limits.time":      `"20m"`,
+	}
+	maps.Copy(all, resourceExamples())
+	maps.Copy(all, artifactExamples())
+	return all
+}
+
+func resourceExamples() map[string]string {
+	return map[string]string{
 		"resources":              `[{"id": "data", "type": "directory", "path": "/srv/data"}]`,
 		"resources[]":            `{"id": "data", "type": "directory", "path": "/srv/data"}`,
 		"resources[].id":         `"data"`,
@@ -130,19 +150,5 @@ func examples() map[string]string {
 		"resources[].value":      `"1"`,
 		"resources[].state":      `"running"`,
 		"resources[].restart_on": `["conf"]`,
-		"build.in":               `"golang:1.26"`,
-		"build.run":              `[["make", "site"]]`,
-		"build.run[]":            `["make", "site"]`,
-		"build.test":             `[["make", "test"]]`,
-		"build.test[]":           `["make", "test"]`,
-		"build.artifacts":        `{"site": {"type": "archive", "path": "dist"}}`,
-		"build.network":          `true`,
-		"build.limits":           `{"memory": "4GiB", "time": "20m"}`,
-		"build.limits.memory":    `"512MiB"`,
-		"build.limits.disk":      `"4GiB"`,
-		"build.limits.processes": `512`,
-		"build.limits.time":      `"20m"`,
 	}
-	maps.Copy(all, artifactExamples())
-	return all
 }

@@ -255,7 +255,8 @@ func recordSeeds() []string {
 	r.Done["m/a"] = document.Sum(nil)
 	r.Holds["user a"] = Hold{Subject: "user a", ID: "m/user", Note: "OWN\n", Origin: TakenOver, Phase: Changing}
 	whole := string(r.Encode())
-	return []string{"", whole, whole + whole, "thing made done - file", "done \"x\" y\n", "hold made done \"\" \"\" \"\"\n", whole[:len(whole)-1], strings.ReplaceAll(whole, "\"", "`"),
+	return []string{
+		"", whole, whole + whole, "thing made done - file", "done \"x\" y\n", "hold made done \"\" \"\" \"\"\n", whole[:len(whole)-1], strings.ReplaceAll(whole, "\"", "`"),
 		strings.ReplaceAll(whole, "3775:0:712", "3775:-:-"), strings.ReplaceAll(whole, " 644 ", " 4644 "), strings.ReplaceAll(whole, "0:-:4294967293", "0:-:4294967295"),
 	}
 }

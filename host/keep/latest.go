@@ -58,7 +58,7 @@ func (f *Folder) latest() (Standing, []byte, error) {
 	first, rest, _ := bytes.Cut(b, []byte("\n"))
 	w := words{rest: string(first) + "\n"}
 	committed := w.word()
-	s := Standing{Committed: committed == "committed", Sequence: w.number(10), Says: document.Digest(w.last())}
+	s := Standing{Committed: committed == "committed", Sequence: w.number(), Says: document.Digest(w.last())}
 	if w.bad || !s.Committed && committed != "untold" || s.Says != "" && !s.Says.Valid() {
 		return Standing{}, nil, f.damaged(latestFile, fault.New(fault.Invalid, "its first line is not that of a report"))
 	}

@@ -97,7 +97,7 @@ func decodePlan(text string) (Plan, error) {
 	w := words{rest: first + "\n"}
 	p := Plan{Of: document.Digest(w.quoted()), Program: w.quoted(), Mesh: w.quoted(), Node: w.quoted()}
 	p.Tuple.Digest = document.Digest(w.quoted())
-	p.Tuple.Epoch = w.number(10)
+	p.Tuple.Epoch = w.number()
 	var err error
 	p.Tuple.Generation, err = strconv.ParseInt(w.last(), 10, 64)
 	if w.bad || err != nil || !p.Of.Valid() || !p.Tuple.Digest.Valid() {
@@ -129,7 +129,7 @@ func (p *Plan) line(line string) bool {
 		}
 		r := declaration.Resource{Type: declaration.Type(like(string(before.Type), w.word()))}
 		digest := document.Digest(w.word())
-		r.Digest, r.Size = document.Digest(w.optional()), w.number(10)
+		r.Digest, r.Size = document.Digest(w.optional()), w.number()
 		r.ID, r.Path, r.Mode, r.Target = w.quoted(), w.quoted(), like(before.Mode, w.quoted()), w.quoted()
 		for !w.bad && w.rest != "\n" {
 			r.After = append(r.After, strings.Clone(w.quoted()))

@@ -327,8 +327,8 @@ func plain(s string) bool {
 	return true
 }
 
-func (w *words) number(base int) int64 {
-	n, err := strconv.ParseUint(w.word(), base, 63)
+func (w *words) number() int64 {
+	n, err := strconv.ParseUint(w.word(), 10, 63)
 	if err != nil {
 		w.bad = true
 	}
@@ -358,7 +358,7 @@ func (w *words) entry() Entry {
 	e.Thing.Kind = w.kind(w.word())
 	w.bad = !e.Thing.parseMode(w.word()) || w.bad
 	e.Thing.Digest = document.Digest(w.optional())
-	e.Thing.Size = w.number(10)
+	e.Thing.Size = w.number()
 	e.ID = w.quoted()
 	e.Thing.Path = w.quoted()
 	e.Real = w.quoted()

@@ -49,5 +49,5 @@ func removeDirectory(pl place) error {
 	if e != nil {
 		return err
 	}
-	return fault.Wrap(fault.Conflict, err, "a directory is there that holds %s, which the host did not make", strings.Join(names, ", "))
+	return fault.Wrap(fault.Conflict, system.Cause(err), "a directory is there that holds %s, which the host did not make", strings.Join(names, ", ")).With("move it away")
 }

@@ -70,6 +70,7 @@ type pass struct {
 	coming  map[string]string // directories that the record says are about to be made: where
 	real    map[string]string // by where a declared thing truly is: its path
 	left    []report.Resource // what is no longer declared
+	folders map[string]system.Attributes
 
 	moved    bool            // a program or a service has been asked to change something, which may not be on the disk
 	subjects map[string]bool // of the items that are no files

@@ -48,6 +48,9 @@ func (p *pass) mean(it *item, w *work) error {
 	if err := p.replaceable(w, ours); err != nil {
 		return err
 	}
+	if err := p.shut(w); err != nil {
+		return err
+	}
 	if err := p.meanParents(path.Dir(w.want.Path)); err != nil {
 		return err
 	}
@@ -207,7 +210,7 @@ func (p *pass) meanParents(dir string) error {
 		return nil
 	}
 	if !system.Absent(err) {
-		return fault.Wrap(fault.Conflict, system.Cause(err), "the directory %q", dir)
+		return err
 	}
 	if err := p.meanParents(path.Dir(dir)); err != nil {
 		return err

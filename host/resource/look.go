@@ -148,7 +148,7 @@ func (p *pass) readBack(items []*item) {
 	p.each(items, func(it *item) {
 		for _, w := range it.works {
 			if w.again && !w.found.same {
-				it.fail(fault.New(fault.Conflict, "read back %q: it is not as declared: %s", w.want.Path, w.found.says))
+				it.fail(fault.New(fault.Conflict, "read back %q: it is not as declared: %s", w.want.Path, w.found.says).With("%s", p.sys.Odd(w.want.Path)))
 				return
 			}
 		}

@@ -33,6 +33,7 @@ func (p *pass) waveOfFiles(ctx context.Context, items []*item) {
 		return
 	}
 	p.each(differing, func(it *item) { p.openArchive(ctx, it) })
+	p.room(differing)
 	p.intend(differing)
 	p.each(differing, p.makeDirectories)
 	p.sys.Forget()

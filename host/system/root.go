@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
 )
 
@@ -179,9 +178,6 @@ func Cause(err error) error {
 	}
 	return err
 }
-
-// Say adds to an error of the file system that holds p which one it was, and what to do.
-func (r *Root) Say(err error, p string) error { return disk.Say(err, path.Join(r.dir, p)) }
 
 // Absent reports whether err says that there is nothing at a path: neither the
 // thing, nor perhaps the directory that it would be in.

@@ -134,6 +134,14 @@ func words(n int64) string {
 	return "less than 1 MiB"
 }
 
+// Size is how much something takes, as a person reads it.
+func Size(n int64) string {
+	if n < 1<<20 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return words(n)
+}
+
 // Room refuses, as a full disk does, so many bytes more where fewer than free would
 // be left for the others of its file system. Any other error is that of asking.
 func Room(dir string, size, free int64) error {
