@@ -136,6 +136,11 @@ func (s *shell) showNode(n api.NodeShowOut, now time.Time) {
 		if r.Error != "" {
 			line += ": " + r.Error
 		}
+		for _, c := range n.Contested {
+			if c.Resource == r.Resource {
+				line += "; contested: " + c.Words()
+			}
+		}
 		s.words("  ", line)
 	}
 }

@@ -103,6 +103,7 @@ func mixed() status.Status {
 		Nodes: []status.Node{
 			{Name: "alpha", State: "applied", LastSeen: ago(time.Second), Modules: []string{"site"}, Drift: 2, ClockAhead: -3 * 86400},
 			{
+				Contested: []status.Contested{{Resource: "site/conf", Since: ago(time.Hour), Count: 12}},
 				Name: long, State: "failed", LastSeen: ago(time.Second), Modules: []string{"board-with-a-name-that-goes-on", "dots", "site"},
 				Trouble: &status.Trouble{Says: sayings, Since: ago(26 * time.Hour), Count: 312, Stuck: true},
 				Failing: []status.Failing{{Resource: "site/conf", State: "failed", Error: sayings + "\nand more"}, {Resource: "site/unit", State: "blocked"}},

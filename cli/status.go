@@ -244,6 +244,9 @@ func (s *shell) showNodes(st status.Status) {
 			}
 			s.words(begin, f.Error)
 		}
+		for _, c := range n.Contested {
+			s.words("  "+n.Name+": contested "+term.Clean(c.Resource)+": ", c.Words())
+		}
 	}
 }
 

@@ -13,7 +13,7 @@ const (
 	// envelopeRoom is what of the controller's limit is left to all of a report but its resources.
 	envelopeRoom = 256 << 10
 	// lineRoom is at most what a resource takes in a report beside its texts, its id and its digest.
-	lineRoom = 96
+	lineRoom = 160
 )
 
 // fitting is the report, cut so that a controller takes it. Texts are shortened

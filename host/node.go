@@ -26,6 +26,7 @@ type node struct {
 	sys    *system.Root
 	folder *keep.Folder
 	engine *resource.Engine // with sys, used by one goroutine
+	bouts  bouts            // of that one too
 	boot   string
 
 	mu      sync.Mutex // guards what follows
@@ -40,7 +41,7 @@ func open(cfg Config) (n *node, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	n = &node{cfg: cfg}
+	n = &node{cfg: cfg, bouts: bouts{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.close())
@@ -105,6 +106,8 @@ func (n *node) pass(ctx context.Context, a aim, cause report.Cause, source resou
 // look is the part of a pass before its report is numbered and kept.
 func (n *node) look(ctx context.Context, a aim, cause report.Cause, source resource.Source) (report.Report, error) {
 	began := clock.Now()
+	spared, _ := n.bouts.spared(began, n.cfg.Backoff, n.cfg.Drift)
+	n.engine.Spare(spared)
 	result, err := n.engine.Apply(ctx, a.Body, source)
 	if err != nil {
 		return report.Report{}, err
@@ -113,6 +116,7 @@ func (n *node) look(ctx context.Context, a aim, cause report.Cause, source resou
 	facts.Capabilities = append(facts.Capabilities, n.engine.Keeps()...)
 	slices.Sort(facts.Capabilities)
 	ended := began.Add(time.Since(began)) // though the clock may have been set meanwhile
+	n.bouts.look(result.Resources, ended, n.cfg.Drift)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.count(&result, ended)

@@ -294,9 +294,20 @@ func (r *runner) apply(ctx context.Context) error {
 			wait, next = min(wait, r.jitter(backoff)), cause
 			backoff = min(2*backoff, r.cfg.BackoffMost)
 		}
+		wait = r.spared(wait)
 		cause = r.until(ctx, wait, tuple, next)
 	}
 	return nil
+}
+
+// spared is how long it is until something that is left alone for a while is put
+// back, where that is less than wait.
+func (r *runner) spared(wait time.Duration) time.Duration {
+	now := clock.Now()
+	if _, next := r.bouts.spared(now, r.cfg.Backoff, r.cfg.Drift); !next.IsZero() {
+		return min(wait, next.Sub(now))
+	}
+	return wait
 }
 
 // attempt is one pass; whether all is as declared.

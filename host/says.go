@@ -33,6 +33,9 @@ func says(r report.Report) document.Digest {
 		if res.Fixed {
 			s.number(1)
 		}
+		if c := res.Contested; c != nil {
+			s.number(2, c.Since, c.Count)
+		}
 	}
 	return s.sum()
 }

@@ -20,7 +20,7 @@ func TestWhatAReportSays(t *testing.T) {
 	silent := []string{"Sequence", "Cause", "Began", "Ended", "Facts"}
 	fresh := func() report.Report {
 		return report.Report{
-			Trouble: &report.Trouble{}, Modules: make([]declaration.Module, 1), Resources: make([]report.Resource, 1), Facts: &report.Facts{},
+			Trouble: &report.Trouble{}, Modules: make([]declaration.Module, 1), Resources: []report.Resource{{Contested: &report.Contested{}}}, Facts: &report.Facts{},
 		}
 	}
 	before := says(fresh())

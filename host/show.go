@@ -135,6 +135,9 @@ func (s Standing) lines() [][2]string {
 		if why := cmp.Or(r.Error, r.Found); r.Error != "" || r.State == report.StateDiffers {
 			lines = append(lines, [2]string{string(r.State), r.ID + ": " + why})
 		}
+		if c := r.Contested; c != nil {
+			lines = append(lines, [2]string{"contested", fmt.Sprintf("%s: put back %d times since %s", r.ID, c.Count, stamp(c.Since))})
+		}
 	}
 	if s.Trouble != nil {
 		lines = append(lines, [2]string{"trouble", fmt.Sprintf("%d times in a row, since %s", s.Trouble.Count, stamp(s.Trouble.Since))})

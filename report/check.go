@@ -201,6 +201,10 @@ func (c checker) state(at string, res Resource) {
 	if res.Digest != "" {
 		c.digest(at+".digest", res.Digest)
 	}
+	if res.Contested != nil {
+		c.least(at+".contested.since", res.Contested.Since, 0)
+		c.least(at+".contested.count", res.Contested.Count, 1)
+	}
 	declared := res.Digest != ""
 	switch state {
 	case StateOK, StateChanged:

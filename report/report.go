@@ -75,6 +75,15 @@ type Resource struct {
 	Error  string          `json:"error,omitempty"`
 	Found  string          `json:"found,omitempty"` // what was there, when it differed
 	Fixed  bool            `json:"fixed,omitempty"` // it had been as declared before, and something else changed it: drift, put back
+
+	Contested *Contested `json:"contested,omitempty"` // something else writes it too
+}
+
+// Contested is what a host says of a resource that it puts back again and again: it
+// does so ever more seldom, until it stays right.
+type Contested struct {
+	Since int64 `json:"since"` // when it was put back first; Unix milliseconds by the node's clock
+	Count int64 `json:"count"` // how often since
 }
 
 // Trouble is what the host counts itself: the same failed resources, whatever the words.

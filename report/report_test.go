@@ -36,7 +36,7 @@ func whole() report.Report {
 			{ID: "net/c", Digest: digest("c"), State: report.StateFailed, Error: "no space left on device"},
 			{ID: "net/d", Digest: digest("d"), State: report.StateBlocked},
 			{ID: "net/e", Digest: digest("e"), State: report.StateWaiting},
-			{ID: "net/f", Digest: digest("f"), State: report.StateDiffers},
+			{ID: "net/f", Digest: digest("f"), State: report.StateDiffers, Contested: &report.Contested{Since: 800, Count: 4}},
 			{ID: "gone/g", State: report.StateRemoved},
 		},
 		Facts: &report.Facts{OS: "linux", Arch: "amd64", Hostname: "laptop", Capabilities: []string{"systemd"}},

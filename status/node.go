@@ -110,6 +110,9 @@ func OfNode(f NodeFacts) Node {
 		if r.Fixed {
 			out.Drift++
 		}
+		if c := r.Contested; c != nil {
+			out.Contested = append(out.Contested, Contested{Resource: r.ID, Since: time.UnixMilli(c.Since).UTC(), Count: c.Count})
+		}
 		switch r.State {
 		case report.StateFailed, report.StateBlocked, report.StateWaiting, report.StateDiffers:
 			out.Failing = append(out.Failing, Failing{r.ID, string(r.State), cmp.Or(r.Error, r.Found)})

@@ -138,7 +138,7 @@ func TestOfNodeWhole(t *testing.T) {
 			{ID: "site/c", State: report.StateFailed, Error: "full"},
 			{ID: "site/d", State: report.StateBlocked, Error: `"site/c" comes first, and is failed`},
 			{ID: "site/e", State: report.StateWaiting, Error: "the registry does not answer"},
-			{ID: "site/f", State: report.StateDiffers},
+			{ID: "site/f", State: report.StateDiffers, Contested: &report.Contested{Since: 5000, Count: 4}},
 			{ID: "site/g", State: report.StateRemoved},
 			{ID: "site/h", State: report.StateOK, Fixed: true},
 		}
@@ -157,6 +157,7 @@ func TestOfNodeWhole(t *testing.T) {
 			{Resource: "site/e", State: "waiting", Error: "the registry does not answer"},
 			{Resource: "site/f", State: "differs"},
 		},
+		Contested: []status.Contested{{Resource: "site/f", Since: time.UnixMilli(5000).UTC(), Count: 4}},
 		NotWorkedOut: 2, Reasons: []plan.Reason{{Module: "b", Why: "requires x", Since: at(3)}}, Modules: []string{"site"},
 	}
 	if d := cmp.Diff(want, status.OfNode(f)); d != "" {

@@ -137,6 +137,7 @@ type Node struct {
 	Trouble      *Trouble         `json:"trouble,omitempty"`
 	Deaf         *Trouble         `json:"deaf,omitempty"` // its hellos come, and what they are answered changes nothing
 	Failing      []Failing        `json:"failing,omitempty"`
+	Contested    []Contested      `json:"contested,omitempty"`
 	NotWorkedOut int              `json:"not_worked_out,omitempty"` // how many reasons mesh plan shows
 	Reasons      []plan.Reason    `json:"reasons,omitempty"`        // those of them that stand against a module, and do not just wait for somebody to declare it
 	Ignored      *Ignored         `json:"ignored,omitempty"`
@@ -158,6 +159,19 @@ type Failing struct {
 	Resource string `json:"resource"`
 	State    string `json:"state"`
 	Error    string `json:"error,omitempty"`
+}
+
+// Contested is one resource that something else on the node writes too: it is put
+// back again and again, ever more seldom, until it stays right.
+type Contested struct {
+	Resource string    `json:"resource"`
+	Since    time.Time `json:"since"` // when it was put back first; by the node's clock
+	Count    int64     `json:"count"` // how often since
+}
+
+// Words is the contest in a sentence.
+func (c Contested) Words() string {
+	return fmt.Sprintf("something else on the node writes it too: put back %d times since %s", c.Count, c.Since.UTC().Format(time.RFC3339))
 }
 
 // Trouble is one failure of one thing that keeps trying.

@@ -34,8 +34,9 @@ type Engine struct {
 	kinds   []rankedKind
 	soon    time.Duration // when to look again, where that is before the next look for drift; 0 for not
 
-	unruly map[string]bool   // resources that were not right after the last pass
-	aside  map[string]string // things that do not lie where their path says: by where they lie, the path
+	spared map[string]document.Digest // resources that are left alone for now, where they are to be that
+	unruly map[string]bool            // resources that were not right after the last pass
+	aside  map[string]string          // things that do not lie where their path says: by where they lie, the path
 }
 
 // New is the engine on this tree, with what the record says of it.
@@ -205,6 +206,10 @@ func shared[T ~string](own, theirs T) T {
 	}
 	return T(strings.Clone(string(own)))
 }
+
+// Spare leaves these resources alone for the next pass, where something else has
+// changed them and they are still to be what they are to be here.
+func (e *Engine) Spare(resources map[string]document.Digest) { e.spared = resources }
 
 // Soon is when to look again after the last pass, where something is so new that
 // it is not known whether it stays; 0 where nothing is.

@@ -133,10 +133,11 @@ func (p *pass) unlike(all []*holding) []*holding {
 }
 
 // tolerated reports whether an item that is not as declared is only reported: it
-// was as declared once, something else has changed it, and its policy says so.
-// Where a host was killed over it, it is still being made.
+// was as declared once, something else has changed it, and its policy says so or it
+// is left alone for now. Where a host was killed over it, it is still being made.
 func (p *pass) tolerated(it *item, whole func() bool) bool {
-	return it.res.Said().Drift == declaration.DriftReport && p.record.Done[it.res.ID] == it.digest && whole()
+	spared := p.spared[it.res.ID] == it.digest
+	return (spared || it.res.Said().Drift == declaration.DriftReport) && p.record.Done[it.res.ID] == it.digest && whole()
 }
 
 // meanAll writes down, durably, what is about to be changed, and whose it is. It
