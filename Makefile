@@ -43,7 +43,7 @@ demo: build ## a commit becomes a running thing on three machines (ONCE=1: and t
 	$(GO) run ./internal/demo $(if $(ONCE),-once)
 
 test: ## every test, under the race detector where there is a C compiler
-	$(if $(RACE),CGO_ENABLED=1 )$(GO) test $(RACE) ./...
+	$(if $(RACE),CGO_ENABLED=1 )$(GO) test -timeout 30m $(RACE) ./...
 
 lint: ## the linters of tools/go.mod (the first time takes minutes to compile)
 	$(LINT) config verify
