@@ -87,6 +87,7 @@ func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source
 	p := &pass{Engine: e, source: source, body: body, items: newItems(body), real: make(map[string]string, len(body.Resources)), coming: map[string]string{}}
 	e.sys.Forget()
 	defer e.sys.Forget()
+	e.sys.Meet()
 	e.soon = 0
 	defer func() {
 		for i := range e.eyes {

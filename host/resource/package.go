@@ -3,6 +3,7 @@ package resource
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"noxmesh/declaration"
 	"noxmesh/host/keep"
@@ -91,7 +92,7 @@ func (packaged) change(ctx context.Context, p *pass, all []*holding) {
 	}
 	done, err := p.packager().Install(ctx, wanted)
 	if err != nil {
-		p.packagesFailed(all, err)
+		p.packagesFailed(p.notInstalled(all), err)
 	}
 	for _, h := range all {
 		h.it.says = append(h.it.says, done.Says[h.name()]...)
@@ -99,6 +100,16 @@ func (packaged) change(ctx context.Context, p *pass, all []*holding) {
 			h.failed(err)
 		}
 	}
+}
+
+// notInstalled is those that are not as declared now: where a run for many of them
+// came to no end over one, others are.
+func (p *pass) notInstalled(all []*holding) []*holding {
+	in, err := p.packager().Read(namesOf(all))
+	if err != nil {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(h *holding) bool { return packageFound(h, in.Of(h.name())).same })
 }
 
 // packagesFailed is what stands against all of them. What somebody has locked is

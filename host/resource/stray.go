@@ -48,6 +48,7 @@ func (e *Engine) Folders(most int) (folders []string, all int) {
 // back, of those that were right at the last pass. It changes nothing.
 func (e *Engine) Strayed(places []string) bool {
 	e.sys.Forget()
+	e.sys.Meet()
 	defer e.sys.Forget()
 	return slices.ContainsFunc(places, func(real string) bool {
 		entry, ok := e.record.Entries[real]
@@ -63,6 +64,7 @@ func (e *Engine) Strayed(places []string) bool {
 // StrayedAnywhere is Strayed of every place.
 func (e *Engine) StrayedAnywhere() bool {
 	e.sys.Forget()
+	e.sys.Meet()
 	defer e.sys.Forget()
 	for _, p := range slices.Sorted(maps.Keys(e.record.Entries)) {
 		if e.strays(e.record.Entries[p]) {

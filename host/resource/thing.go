@@ -57,6 +57,11 @@ func at(sys *system.Root, p string) (place, error) {
 		return place{}, err
 	}
 	pl := place{dir, path.Base(p)}
+	if sys.Far() {
+		if err := sys.Answers(pl.real()); err != nil {
+			return place{}, err
+		}
+	}
 	if !near(dir.Path()) {
 		return pl, nil
 	}

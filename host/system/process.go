@@ -77,7 +77,7 @@ func (r *Root) LockedBy(p string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	f, err := dir.Open(path.Base(p), unix.O_RDONLY)
+	f, err := dir.Open(path.Base(p), unix.O_RDONLY|unix.O_NONBLOCK) // whatever it is
 	if Absent(err) {
 		return "", nil
 	}

@@ -27,6 +27,7 @@ type Root struct {
 	held    map[string]*Dir // by the path that was asked for
 	all     []*Dir
 	guarded []guarded
+	far     map[string]*far // by where they are mounted
 }
 
 type guarded struct {
@@ -115,6 +116,11 @@ func (r *Root) reach(p string, links int) (*Dir, error) {
 // enter opens one name of a directory. What is opened must be the very
 // directory that was seen there, so that nothing can be put in between.
 func (r *Root) enter(parent *Dir, name, asked string, links int) (*Dir, error) {
+	if r.Far() {
+		if err := r.Answers(path.Join(parent.path, name)); err != nil {
+			return nil, err
+		}
+	}
 	info, err := parent.Lstat(name)
 	switch {
 	case err != nil:

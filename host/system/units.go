@@ -22,9 +22,13 @@ const (
 // Units is the service manager of the machine, over its own socket. It is used by
 // several goroutines side by side.
 type Units struct {
-	conn *dbus.Conn
-	raw  *bus.Conn // the same connection
+	conn  *dbus.Conn
+	raw   *bus.Conn // the same connection
+	leave context.CancelFunc
 }
+
+// unitsWait is how long systemd has to say that it is there.
+const unitsWait = 30 * time.Second
 
 // Units asks for the service manager of the machine. It is closed by Close, and
 // when ctx ends.
@@ -32,10 +36,18 @@ func (r *Root) Units(ctx context.Context) (*Units, error) {
 	if !r.Whole() {
 		return nil, fault.New(fault.Conflict, "this host keeps the folder %q, and systemd keeps a machine", r.dir)
 	}
-	u := &Units{}
+	return unitsAt(ctx, unitsSocket, unitsWait)
+}
+
+// unitsAt asks for a service manager at a socket, and does not wait for longer than
+// that until it answers.
+func unitsAt(ctx context.Context, socket string, wait time.Duration) (*Units, error) {
+	ctx, leave := context.WithCancel(ctx)
+	late := time.AfterFunc(wait, leave)
+	u := &Units{leave: leave}
 	var err error
 	u.conn, err = dbus.NewConnection(func() (*bus.Conn, error) {
-		conn, err := bus.Dial("unix:path="+unitsSocket, bus.WithContext(ctx))
+		conn, err := bus.Dial("unix:path="+socket, bus.WithContext(ctx))
 		if err == nil {
 			err = conn.Auth([]bus.Auth{bus.AuthExternal(strconv.Itoa(os.Getuid()))})
 		}
@@ -44,14 +56,22 @@ func (r *Root) Units(ctx context.Context) (*Units, error) {
 		}
 		return conn, err
 	})
+	if !late.Stop() && err == nil {
+		u.conn.Close()
+		err = ctx.Err()
+	}
 	if err != nil {
-		return nil, fault.Wrap(fault.Conflict, err, "ask systemd at %q", unitsSocket).With("a service needs a machine that systemd has booted, and a host that is root")
+		leave()
+		return nil, fault.Wrap(fault.Conflict, err, "ask systemd at %q", socket).With("a service needs a machine that systemd has booted, and a host that is root")
 	}
 	return u, nil
 }
 
 // Close ends the connection.
-func (u *Units) Close() { u.conn.Close() }
+func (u *Units) Close() {
+	u.conn.Close()
+	u.leave()
+}
 
 // Unit is what systemd says of one unit.
 type Unit struct {
