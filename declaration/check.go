@@ -95,7 +95,7 @@ func (c *checker) resource(at string, r Resource) {
 	}
 	if why := document.BadPath(r.Path); why != "" && r.Path != "" {
 		c.Fault(at+".path", "want a clean absolute path below /", "%q %s", document.Short(r.Path), why)
-	} else if subject := r.Subject(); subject != "" && c.subjects[subject] && r.Type.IsFile() {
+	} else if subject := r.Subject(); r.Path != "" && c.subjects[r.Path] {
 		c.Fault(at+".path", "want one resource for each path", "another resource has the path %q", document.Short(r.Path))
 	} else if subject != "" && c.subjects[subject] {
 		c.Fault(at, "want one resource for each", "another resource is about %q", document.Short(subject))
@@ -105,7 +105,12 @@ func (c *checker) resource(at string, r Resource) {
 	if r.Traits != nil {
 		c.earlier(at+".restart_on", r.RestartOn)
 	}
-	c.ids[r.ID], c.subjects[r.Subject()] = true, true
+	c.ids[r.ID], c.subjects[r.Subject()], c.subjects[r.Path] = true, true, true
+	if r.Type == Mount && r.Path != "" {
+		if why := ReservedMount(r.Path); why != "" {
+			c.Fault(at+".path", "want a path of its own, as /srv/data", "%q is %s", document.Short(r.Path), why)
+		}
+	}
 }
 
 // earlier checks a list of resources that come before this one.
@@ -166,7 +171,7 @@ func (c *checker) found(at string, r Resource, w Where) {
 		if _, ok := w.Archives[r.Digest]; !ok {
 			c.Fault(at+".digest", "add it to where.archives", "where does not say how to get %s", r.Digest)
 		}
-	case Directory, Link, Group, User, Service, Package, Sysctl:
+	case Directory, Link, Group, User, Service, Package, Sysctl, Mount:
 	}
 }
 

@@ -49,6 +49,7 @@ const (
 	Service   Type = "service"
 	Package   Type = "package"
 	Sysctl    Type = "sysctl"
+	Mount     Type = "mount"
 )
 
 // Resource is one thing on the machine. Which fields belong to which type is

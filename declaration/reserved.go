@@ -50,6 +50,18 @@ func ReservedPath(p string) string {
 	return ""
 }
 
+// ReservedMount is what stands against mounting something at this clean path, after
+// "is", or "": it would hide what lies below.
+func ReservedMount(p string) string {
+	if why := ReservedPath(p); why != "" {
+		return why
+	}
+	if CoversReserved(p) {
+		return "above what is the host's own"
+	}
+	return ""
+}
+
 // CoversReserved reports whether a reserved directory lies below p. Nothing but
 // a directory may stand there.
 func CoversReserved(p string) bool {

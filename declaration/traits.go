@@ -32,6 +32,10 @@ type Traits struct {
 	Conffiles Conffiles `json:"conffiles,omitempty"` // package; ConffilesKeep where it is not said
 
 	Value string `json:"value,omitempty"` // sysctl
+
+	Source  string `json:"source,omitempty"`  // mount
+	FSType  string `json:"fstype,omitempty"`  // mount
+	Options string `json:"options,omitempty"` // mount; "defaults" where it is not said
 }
 
 // Conffiles is what becomes of the configuration files of a package that somebody
@@ -89,7 +93,7 @@ func (t Type) IsFile() bool {
 	switch t {
 	case File, Directory, Link, Archive:
 		return true
-	case Group, User, Service, Package, Sysctl:
+	case Group, User, Service, Package, Sysctl, Mount:
 		return false
 	}
 	return false
@@ -120,7 +124,7 @@ func (r *Resource) Called() string {
 	if r.Type == Sysctl {
 		return SysctlName(r.Name)
 	}
-	return cmp.Or(r.Name, r.Unit)
+	return cmp.Or(r.Name, r.Unit, r.Path)
 }
 
 // Keys is which of the keys that depend on the type are there, for people in this order.
@@ -149,6 +153,9 @@ func (t *Traits) Keys() []string {
 		{"version", t.Version != ""},
 		{"conffiles", t.Conffiles != ""},
 		{"value", t.Value != ""},
+		{"source", t.Source != ""},
+		{"fstype", t.FSType != ""},
+		{"options", t.Options != ""},
 	} {
 		if has.there {
 			keys = append(keys, has.key)
@@ -167,8 +174,17 @@ func (t *Traits) Fill(f func(key, text string) (string, error)) (*Traits, error)
 		key string
 		of  *string
 	}{
-		{"name", &out.Name}, {"owner", &out.Owner}, {"group", &out.Group}, {"home", &out.Home}, {"shell", &out.Shell}, {"unit", &out.Unit}, {"version", &out.Version},
+		{"name", &out.Name},
+		{"owner", &out.Owner},
+		{"group", &out.Group},
+		{"home", &out.Home},
+		{"shell", &out.Shell},
+		{"unit", &out.Unit},
+		{"version", &out.Version},
 		{"value", &out.Value},
+		{"source", &out.Source},
+		{"fstype", &out.FSType},
+		{"options", &out.Options},
 	} {
 		if *text.of == "" {
 			continue
@@ -221,6 +237,7 @@ func (t *Traits) Flaws(of Type) []Flaw {
 		f.add("conffiles", "want keep or replace", "is not what becomes of configuration files", string(t.Conffiles))
 	}
 	f.value(t.Value)
+	f.mount(t)
 	return f
 }
 

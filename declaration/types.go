@@ -13,7 +13,7 @@ type Fields struct{ Must, May []string }
 
 // Types is the types that a host knows, in the order in which people are told them.
 func Types() []Type {
-	return []Type{File, Directory, Link, Archive, Group, User, Service, Package, Sysctl}
+	return []Type{File, Directory, Link, Archive, Group, User, Service, Package, Sysctl, Mount}
 }
 
 // FieldsOf is what belongs to a resource of this type; false where no host knows it.
@@ -37,6 +37,8 @@ func FieldsOf(t Type) (Fields, bool) {
 		return Fields{Must: []string{"name"}, May: []string{"version", "conffiles"}}, true
 	case Sysctl:
 		return Fields{Must: []string{"name", "value"}}, true
+	case Mount:
+		return Fields{Must: []string{"path", "source", "fstype"}, May: []string{"options"}}, true
 	}
 	return Fields{}, false
 }
@@ -45,7 +47,7 @@ func FieldsOf(t Type) (Fields, bool) {
 func fieldNames() []string {
 	return []string{
 		"path", "mode", "target", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles",
-		"value",
+		"value", "source", "fstype", "options",
 	}
 }
 

@@ -148,6 +148,9 @@ func resourceExamples() map[string]string {
 		"resources[].version":    `"1.22.1-9"`,
 		"resources[].conffiles":  `"keep"`,
 		"resources[].value":      `"1"`,
+		"resources[].source":     `"UUID=0a1b2c3d-0000-0000-0000-000000000000"`,
+		"resources[].fstype":     `"ext4"`,
+		"resources[].options":    `"noatime,nofail"`,
 		"resources[].state":      `"running"`,
 		"resources[].restart_on": `["conf"]`,
 	}

@@ -43,10 +43,10 @@ func Keys() []Key {
 func resourceKeys() []Key {
 	return []Key{
 		{"resources[].id", "name; must be there", "its name in the module, once"},
-		{"resources[].type", "`file`, `directory`, `link`, `archive`, `group`, `user`, `service`, `package` or `sysctl`; must be there", "what it is"},
+		{"resources[].type", "`file`, `directory`, `link`, `archive`, `group`, `user`, `service`, `package`, `sysctl` or `mount`; must be there", "what it is"},
 		{"resources[].after", "list of names", "ids of resources earlier in the list that must be right before anything is done about this one, beside those that it stands on by what it says"},
 		{"resources[].drift", "`correct` or `report`", "what becomes of a change that the mesh did not make: it is put back (`correct`, where it is not given), or only reported; then the resource differs, and is never said to be as declared. A changed file, folder or link is noticed within a second, everything else by the drift timer; what is put back again and again is contested, and put back ever more seldom"},
-		{"resources[].path", "absolute path; must be there of a file, a directory, a link and an archive", "where it is on the machine: clean, below `/`, once in the module, not below a file or a link of it, and not in what is reserved: `/proc`, `/sys`, `/dev` and the host's own"},
+		{"resources[].path", "absolute path; must be there of a file, a directory, a link, an archive and a mount", "where it is on the machine: clean, below `/`, once in the module, not below a file or a link of it, and not in what is reserved: `/proc`, `/sys`, `/dev` and the host's own"},
 		{"resources[].mode", "four octal digits", "of a file (`0644` where it is not given), at most `0777`, or of a directory (`0755`), at most `3777`: setgid and sticky mean something there. What runs as somebody else comes in a package"},
 		{"resources[].owner", "name or number of a user", "of a file, a directory, a link and an archive with all that is in it: whose it is; not looked at where it is not given. A number is written as text, as `\"712\"`"},
 		{"resources[].content", "text", "of a file: what is in it, at most 64 KiB"},
@@ -63,6 +63,9 @@ func resourceKeys() []Key {
 		{"resources[].version", "version", "of a package: that and no other, as Debian writes it; where it is not given, any that is installed is right"},
 		{"resources[].conffiles", "`keep` or `replace`", "of a package: what becomes of its configuration files that somebody has changed, when a version with other ones is installed: they are kept (`keep`, where it is not given), or replaced by the package's. The report names them, and where the other one is"},
 		{"resources[].value", "text; must be there of a sysctl", "what it is, in one line, as the kernel writes it; of several parts, how many spaces are between them does not matter"},
+		{"resources[].source", "text; must be there of a mount", "what is mounted: a device, as `UUID=…`, `LABEL=…`, `PARTUUID=…`, `PARTLABEL=…` or `/dev/…`; what another machine exports, as `host:/export` or `//host/share`; or what the type of the file system asks for, as `tmpfs`"},
+		{"resources[].fstype", "text; must be there of a mount", "the type of the file system, as `ext4`, `nfs` or `tmpfs`; of a device, `auto` is whichever it has"},
+		{"resources[].options", "text", "of a mount: its options, as in fstab, `defaults` where they are not given"},
 		{"resources[].unit", "name of a unit; must be there of a service", "the unit of systemd: a service, socket, timer or path, with its ending, as `board.service`; of a template an instance, as `board@one.service`"},
 		{"resources[].state", "`running` or `stopped`; must be there of a service", "what it is to be"},
 		{"resources[].enabled", "`true` or `false`", "of a service: whether it is started at boot. Where it is not given, what runs is, and what is stopped is not"},

@@ -73,7 +73,7 @@ func (c *checker) subjects(things []thing) {
 	first := map[string]int{}
 	for i, t := range things {
 		r := declaration.Resource{Type: declaration.Type(t.kind), Traits: t.traits}
-		if r.Type.IsFile() || t.traits == nil {
+		if r.Type.IsFile() || t.traits == nil || t.path != "" { // what is at a path is looked at with its path
 			continue
 		}
 		subject := r.Subject()
@@ -101,6 +101,9 @@ func (c *checker) below(things []thing, paths map[string]int) {
 func (c *checker) thing(at string, t thing) {
 	if t.path != "" {
 		c.absolute(at+".path", t.path)
+		if t.kind == string(declaration.Mount) {
+			c.mountPoint(at+".path", t.path)
+		}
 	}
 	if !slices.Contains(resourceTypes(), t.kind) {
 		want := "want " + strings.Join(resourceTypes(), ", ")
@@ -122,6 +125,13 @@ func (c *checker) thing(at string, t thing) {
 		c.target(at+".target", t.target)
 	}
 	c.traits(at, t)
+}
+
+// mountPoint refuses a path that what is the host's own lies below.
+func (c *checker) mountPoint(path, text string) {
+	if declaration.CoversReserved(placeholders(text, "x")) {
+		c.Fault(path, "want a path of its own, as /srv/data", "what is the host's own lies below %q", document.Short(text))
+	}
 }
 
 // traits checks the values of what is no file, with whatever stands in the places of its names.
@@ -170,7 +180,7 @@ func (c *checker) belong(at string, t thing) {
 func fieldNames() []string {
 	return []string{
 		"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles",
-		"value",
+		"value", "source", "fstype", "options",
 	}
 }
 

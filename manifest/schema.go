@@ -111,6 +111,7 @@ func commonKeywords() map[string]keywords {
 		"resources[].restart_on": nameList(), "resources[].restart_on[]": name(),
 		"resources[].home": {"pattern": patternField}, "resources[].shell": {"pattern": patternField},
 		"resources[].version": {"pattern": patternVersion}, "resources[].conffiles": {"enum": []string{string(declaration.ConffilesKeep), string(declaration.ConffilesReplace), ""}},
+		"resources[].source": {"maxLength": 1000}, "resources[].fstype": {"maxLength": 64}, "resources[].options": {"maxLength": 1000},
 		"resources[].value": {"maxLength": declaration.ValueLimit, "pattern": `^[^\x00-\x08\x0a-\x1f\x7f]*$`},
 		"resources[].mode":  {"pattern": octalMode.String() + "|^$"},
 	}

@@ -38,7 +38,7 @@ func (g ground) conflict(w *worked) string {
 		if by, taken := g.claims[r.Subject()]; taken && !r.Type.IsFile() {
 			return fmt.Sprintf("it claims %s, which %q has", r.Subject(), by)
 		}
-		if !r.Type.IsFile() {
+		if r.Path == "" {
 			continue
 		}
 		if why := g.conflictAt(r); why != "" {
@@ -48,23 +48,27 @@ func (g ground) conflict(w *worked) string {
 	return ""
 }
 
-// conflictAt compares one path with all others. Nothing but a directory holds
-// what another module puts there: an archive owns whatever is below its path,
-// and below a file or a link there is nothing to own.
+// conflictAt compares one path with all others. Nothing but a directory and what is
+// mounted holds what another module puts there: an archive owns whatever is below
+// its path, and below a file or a link there is nothing to own.
 func (g ground) conflictAt(r *declaration.Resource) string {
 	if s, taken := g.paths[r.Path]; taken {
 		return fmt.Sprintf("it claims %s, which %q has", r.Path, s.module)
 	}
 	for dir := parent(r.Path); dir != "/"; dir = parent(dir) {
-		if s, taken := g.paths[dir]; taken && s.kind != declaration.Directory {
+		if s, taken := g.paths[dir]; taken && !isOpen(s.kind) {
 			return fmt.Sprintf("it claims %s, which lies in %s %s, which %q has", r.Path, article(s.kind), s.path, s.module)
 		}
 	}
-	if s, taken := g.below[r.Path]; taken && r.Type != declaration.Directory {
+	if s, taken := g.below[r.Path]; taken && !isOpen(r.Type) {
 		return fmt.Sprintf("it claims %s %s, in which lies %s, which %q has", article(r.Type), r.Path, s.path, s.module)
 	}
 	return ""
 }
+
+// isOpen reports whether other modules may put things below the path of a resource of
+// this type.
+func isOpen(t declaration.Type) bool { return t == declaration.Directory || t == declaration.Mount }
 
 func article(t declaration.Type) string {
 	if t == declaration.Archive {
@@ -82,6 +86,8 @@ func (g ground) take(w *worked) {
 		r := &w.resources[i]
 		if !r.Type.IsFile() {
 			g.claims[r.Subject()] = w.module
+		}
+		if r.Path == "" {
 			continue
 		}
 		s := spot{r.Path, w.module, r.Type}
@@ -110,6 +116,9 @@ func after(resources []declaration.Resource) {
 			standsOn(r, resources[:i])
 		}
 		earlier[r.Subject()] = r.ID
+		if r.Path != "" {
+			earlier[r.Path] = r.ID
+		}
 	}
 }
 
@@ -177,7 +186,7 @@ func isUnitFile(path string, names []string) bool {
 
 // needs is what a resource stands on, as far as it says so by what it is.
 func needs(r *declaration.Resource, earlier map[string]string) []string {
-	if r.Type.IsFile() {
+	if r.Path != "" {
 		subjects := r.Owners()
 		for dir := parent(r.Path); dir != "/"; dir = parent(dir) {
 			if _, there := earlier[dir]; there {

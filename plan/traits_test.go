@@ -185,6 +185,41 @@ func TestASysctlIsOneModules(t *testing.T) {
 	}
 }
 
+func TestWhatIsMountedComesBeforeWhatLiesBelow(t *testing.T) {
+	t.Parallel()
+	at := func(id, kind, path string) manifest.BuiltResource {
+		r := manifest.BuiltResource{ID: id, Type: kind, Path: path}
+		if kind == "mount" {
+			r.Traits = &declaration.Traits{Source: "${node.name}:/x", FSType: "nfs"}
+		}
+		return r
+	}
+	p := plan.Compile(whole("a b c d e",
+		declared("a", holding(account("nfs", "package", declaration.Traits{Name: "nfs-common"}), at("srv", "directory", "/srv"), at("data", "mount", "/srv/data"), at("own", "directory", "/srv/data/own"))),
+		declared("b", holding(at("more", "mount", "/srv/data/b"), at("in", "directory", "/srv/data/b/x"))),
+		declared("c", holding(at("same", "directory", "/srv/data"))),
+		declared("d", holding(at("same", "mount", "/srv/data"))),
+		declared("e", holding(at("state", "mount", "/var"))),
+	))
+	got := map[string][]string{}
+	for _, r := range p.Body.Resources {
+		if r.Path != "" {
+			got[r.Path] = r.After
+		}
+	}
+	want := map[string][]string{
+		"/srv": nil, "/srv/data": {"a/srv", "a/nfs"}, "/srv/data/own": {"a/data"}, "/srv/data/b": {"a/data"}, "/srv/data/b/x": {"b/more"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%v %v %s", p.LeftOut, p.Held, diff)
+	}
+	for _, why := range []string{`it claims /srv/data, which "a" has`, `it claims mount /srv/data, which "a" has`, `its path "/var" is above what is the host's own`} {
+		if got := fmt.Sprint(p.LeftOut); !strings.Contains(got, why) {
+			t.Errorf("%s: %s", why, got)
+		}
+	}
+}
+
 // A host that does not know a type would refuse all that it is told: it is told
 // nothing of the module, and people are told why.
 func TestAnOldHostIsToldNothingThatItDoesNotKeep(t *testing.T) {

@@ -108,7 +108,10 @@ func (w *worked) resource(r manifest.BuiltResource, values map[string]string) st
 		return why
 	}
 	why := ""
-	if out.Type.IsFile() {
+	switch {
+	case out.Type == declaration.Mount && declaration.ReservedMount(path) != "":
+		why = "is " + declaration.ReservedMount(path)
+	case out.Type.IsFile(), path != "":
 		why = document.BadPath(path)
 	}
 	if why != "" {
@@ -121,7 +124,7 @@ func (w *worked) resource(r manifest.BuiltResource, values map[string]string) st
 		why = link(r, &out, values)
 	case declaration.Archive:
 		why = w.archive(r, &out)
-	case declaration.Directory, declaration.Group, declaration.User, declaration.Service, declaration.Package, declaration.Sysctl:
+	case declaration.Directory, declaration.Group, declaration.User, declaration.Service, declaration.Package, declaration.Sysctl, declaration.Mount:
 	default:
 		why = fmt.Sprintf("no host knows the type %q", r.Type)
 	}

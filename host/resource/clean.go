@@ -53,6 +53,9 @@ func (p *pass) clean(ctx context.Context) {
 	}
 	p.part(ctx, false)
 	c.settleParted()
+	if slices.ContainsFunc(p.parted, func(h *holding) bool { return strings.HasPrefix(h.name(), "/") }) {
+		c.lookAgain() // it was on the way to whatever is declared below it
+	}
 	c.forgetDone()
 	for _, id := range slices.Sorted(maps.Keys(c.reports)) {
 		p.left = append(p.left, *c.reports[id])
@@ -278,8 +281,8 @@ func (c *cleaning) seal() {
 	}
 }
 
-// lookAgain reads everything back once more: a link that was removed may have
-// been on the way to something that is declared.
+// lookAgain reads everything back once more: what was removed may have been on the
+// way to something that is declared.
 func (c *cleaning) lookAgain() {
 	clear(c.real)
 	for _, it := range c.items {
@@ -290,7 +293,7 @@ func (c *cleaning) lookAgain() {
 			}
 			err := c.see(w, gone)
 			if err == nil && !w.found.same {
-				err = fault.New(fault.Conflict, "a link on the way was removed, and it is not as declared: %s", w.found.says)
+				err = fault.New(fault.Conflict, "something on the way to it was removed, and it is not as declared: %s", w.found.says)
 			}
 			if err != nil {
 				it.broken("read back", w.want.Path, err)

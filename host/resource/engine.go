@@ -151,7 +151,7 @@ func (p *pass) ready(level int) []*item {
 func (p *pass) block(it *item) {
 	for _, n := range it.needs {
 		need := p.items[n]
-		if need.right() || need.state == report.StateDiffers { // it was as declared, and somebody lets it differ
+		if need.right() || need.state == report.StateDiffers && !need.hollow { // it was as declared, and somebody lets it differ
 			continue
 		}
 		it.err = fault.New(fault.Conflict, "%q comes first, and is %s", need.res.ID, string(need.state))

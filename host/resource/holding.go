@@ -114,7 +114,7 @@ func (p *pass) unlike(all []*holding) []*holding {
 		}
 		switch {
 		case !h.found.same && p.tolerated(it, func() bool { return !h.known || h.hold.Phase == keep.Done }):
-			it.state = report.StateDiffers
+			it.state, it.hollow = report.StateDiffers, h.found.hollow
 		case !h.found.same:
 			differing = append(differing, h)
 		case h.known && h.hold.Phase != keep.Done:

@@ -30,6 +30,7 @@ type item struct {
 	held   *holding // of what is no file, once it is read back
 	known  bool     // works are all that it consists of
 	fixed  bool
+	hollow bool // it differs, and what lies in it is not there
 }
 
 // pack is an archive on its way through a pass.

@@ -50,6 +50,7 @@ func kinds() []rankedKind {
 		{of: declaration.Group, kind: groups{}},
 		{of: declaration.User, kind: users{}},
 		{of: declaration.Sysctl, kind: sysctls{}},
+		{of: declaration.Mount, kind: mounted{}, needs: "/bin/mount"},
 		{of: declaration.Service, kind: services{}, early: true, needs: "/run/systemd/system"}, // it is there where systemd has booted the machine
 	}
 }
@@ -84,11 +85,12 @@ type holding struct {
 
 // stand is what is there.
 type stand struct {
-	there bool
-	same  bool   // as declared
-	half  bool   // what a killed host may have been at: there, not as declared, and the host's own
-	says  string // what is there, where it differs
-	todo  string // what to do about it where it stays so
+	there  bool
+	same   bool   // as declared
+	hollow bool   // where it differs, nothing that lies in it is there either
+	half   bool   // what a killed host may have been at: there, not as declared, and the host's own
+	says   string // what is there, where it differs
+	todo   string // what to do about it where it stays so
 
 	memory any // what a kind knows of it beside, for its next call
 }

@@ -20,17 +20,28 @@ func Refuse(sys *system.Root, body declaration.Body) error {
 	for i := range body.Resources {
 		r := &body.Resources[i]
 		subject := r.Subject()
-		if r.Type.IsFile() {
+		if r.Type.IsFile() || r.Path != "" {
 			if err := found.refuse(r); err != nil {
 				return err
 			}
-		} else if flaws := r.Traits.Flaws(r.Type); len(flaws) > 0 || subject == "" {
+		}
+		if !r.Type.IsFile() && (subject == "" || len(r.Traits.Flaws(r.Type)) > 0) {
 			return fault.New(fault.Denied, "resource %q is not one of type %q", r.ID, string(r.Type))
 		}
-		if other, ok := seen[subject]; ok {
-			return fault.New(fault.Denied, "resource %q: its path %q is that of %q as well", r.ID, subject, other)
+		if err := twice(seen, r, subject, r.Path); err != nil {
+			return err
 		}
-		seen[subject] = r.ID
+	}
+	return nil
+}
+
+// twice is that one of what a resource is about another one is about as well.
+func twice(seen map[string]string, r *declaration.Resource, about ...string) error {
+	for _, what := range about {
+		if other, ok := seen[what]; ok && what != "" && other != r.ID {
+			return fault.New(fault.Denied, "resource %q: its path %q is that of %q as well", r.ID, what, other)
+		}
+		seen[what] = r.ID
 	}
 	return nil
 }
@@ -48,6 +59,9 @@ func (f ways) refuse(r *declaration.Resource) error {
 	real, err := f.real(r.Path)
 	if err != nil {
 		return fault.Wrap(fault.Denied, system.Cause(err), "resource %q", r.ID)
+	}
+	if r.Type == declaration.Mount && declaration.CoversReserved(real) {
+		return fault.New(fault.Denied, "resource %q: what is the host's own lies below %q", r.ID, real)
 	}
 	if why := declaration.ReservedPath(real); why != "" {
 		return fault.New(fault.Denied, "resource %q: %q leads to %q, which is %s", r.ID, r.Path, real, why)

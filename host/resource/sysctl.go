@@ -173,7 +173,7 @@ func notTaken(err error, value string) error {
 	return fault.New(fault.Conflict, "the kernel does not take %q: %s", value, system.Cause(err))
 }
 
-// putText replaces a file of the host's own, durably.
+// putText replaces a file of settings, durably. One that is there keeps its mode.
 func (p *pass) putText(at, text string) error {
 	dir, err := p.sys.Dir(path.Dir(at))
 	if system.Absent(err) {
@@ -184,6 +184,9 @@ func (p *pass) putText(at, text string) error {
 	}
 	pl := place{dir, path.Base(at)}
 	want := keep.Thing{Path: at, Kind: keep.File, Digest: document.Sum([]byte(text)), Size: int64(len(text)), Mode: 0o644}
+	if info, err := dir.Lstat(pl.name); err == nil && info.Mode.IsRegular() {
+		want.Mode = info.Mode.Perm()
+	}
 	err = stageFile(pl, want, &p.eyes[0], func(to io.Writer) error {
 		_, err := io.WriteString(to, text)
 		return err

@@ -109,7 +109,11 @@ func oneLine(text string) string {
 	if text == "" {
 		return "it did not say why"
 	}
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, "; ")
 }
 
 // first keeps the first bytes that are written. Its buffer is not embedded: that

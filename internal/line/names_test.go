@@ -36,6 +36,7 @@ func elsewhere() map[string]string {
 		services = "no host of the line is on a machine: TestServicesOnAMachine of host kills it on one that has booted"
 		installs = "no host of the line is on a machine: TestPackagesOnAMachine of host kills it on one that has booted"
 		kernels  = "no host of the line is on a machine: TestSysctlsOnAMachine of host kills it on one that has booted"
+		hangs    = "no host of the line is on a machine: TestMountsOnAMachine of host kills it on one that has booted"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
@@ -54,6 +55,7 @@ func elsewhere() map[string]string {
 		"resource.group.add":    machines, "resource.group.remove": machines,
 		"resource.user.add": machines, "resource.user.change": machines, "resource.user.join": machines,
 		"packages.package.install": installs, "packages.package.remove": installs, "packages.lists.update": installs, "packages.dpkg.finish": installs,
+		"resource.mount.make": hangs, "resource.mount.change": hangs, "resource.mount.remove": hangs, "resource.mounts.reload": hangs,
 		"resource.sysctl.set": kernels, "resource.sysctl.restore": kernels,
 		"resource.units.reload": services, "resource.units.forget": services,
 		"resource.unit.enable": services, "resource.unit.disable": services, "resource.unit.reset": services, "resource.unit.restart": services,
