@@ -41,8 +41,10 @@ func Apply(ctx context.Context, cfg Config, file, blobs string) (_ report.Report
 }
 
 // alone refuses a node of a mesh: two wills on one machine would undo each other.
-func (n *node) alone() error {
-	j, err := n.folder.Joined()
+func (n *node) alone() error { return alone(n.folder) }
+
+func alone(f *keep.Folder) error {
+	j, err := f.Joined()
 	if fault.KindOf(err) == fault.NotFound {
 		return nil
 	}
@@ -50,7 +52,7 @@ func (n *node) alone() error {
 		return err
 	}
 	return fault.New(fault.Conflict, "this machine is node %q of mesh %q, which says what it should be", j.Name, j.Mesh).
-		With("to take it out of the mesh, type mesh node remove %s where the mesh is, then move %q away", j.Name, n.folder.Name())
+		With("to take it out of the mesh, type mesh node remove %s where the mesh is, then move %q away", j.Name, f.Name())
 }
 
 // once is a pass whose declaration has no part in the mesh's order: its tuple is

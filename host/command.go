@@ -20,12 +20,13 @@ Usage:
   mesh-host run                       keep this node; what the service manager starts
   mesh-host join TOKEN                let this machine into a mesh, once
   mesh-host apply FILE [--blobs DIR]  make it what a file says, once, without a mesh
+  mesh-host plan FILE [--blobs DIR]   what that would do, and change nothing; 3 where it is something
   mesh-host status                    who it is, what it accepted and applied, what fails
   mesh-host version
 
 Flags:
   --root DIR         the tree to keep, instead of / (its state: DIR/var/lib/mesh-host)
-  --blobs DIR        apply: where bodies lie that are not in the file, as sha256/HEX
+  --blobs DIR        apply, plan: where bodies lie that are not in the file, as sha256/HEX
   --log text|json    how the log is written, to stderr (text)
   --heartbeat TIME   run: the longest time between two hellos (1m)
   --drift TIME       run: between two looks for drift (10m)
@@ -33,6 +34,7 @@ Flags:
 
 Examples:
   mesh-host join mesh-join-1.eyJjYSI6…
+  mesh-host plan dotfiles.json --root ~/try
   mesh-host apply dotfiles.json --root ~/try
   mesh-host apply site.json --blobs ./blobs -o json
   mesh-host status
@@ -102,7 +104,7 @@ func parse(args []string) (line, error) {
 		return l, flag.ErrHelp
 	}
 	l.verb, words = words[0], words[1:]
-	takes, ok := map[string]int{"run": 0, "join": 1, "apply": 1, "status": 0, "version": 0}[l.verb]
+	takes, ok := map[string]int{"run": 0, "join": 1, "apply": 1, "plan": 1, "status": 0, "version": 0}[l.verb]
 	switch {
 	case !ok:
 		return l, misused("there is no command %q", l.verb)
@@ -112,8 +114,8 @@ func parse(args []string) (line, error) {
 		return l, misused("-o %q: want json", l.output)
 	case l.log != "text" && l.log != "json":
 		return l, misused("--log %q: want text or json", l.log)
-	case l.blobs != "" && l.verb != "apply":
-		return l, misused("--blobs belongs to apply")
+	case l.blobs != "" && l.verb != "apply" && l.verb != "plan":
+		return l, misused("--blobs belongs to apply and plan")
 	}
 	if takes == 1 {
 		l.word = words[0]
@@ -139,6 +141,12 @@ func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
 			return t.Fail(err)
 		}
 		return showApply(r, t)
+	case "plan":
+		p, err := Preview(ctx, cfg, l.word, l.blobs)
+		if err != nil {
+			return t.Fail(err)
+		}
+		return showPreview(p, t)
 	case "run":
 		debug.SetGCPercent(50) // it stays, and has little to do
 		hold(0)

@@ -105,21 +105,26 @@ func OfNode(f NodeFacts) Node {
 	if n.Report == nil {
 		return out
 	}
-	out.Outcome = string(n.Report.Outcome)
-	for _, r := range n.Report.Resources {
+	out.read(*n.Report)
+	return out
+}
+
+// read takes in what the last report says of each resource.
+func (n *Node) read(last report.Report) {
+	n.Outcome = string(last.Outcome)
+	for _, r := range last.Resources {
 		if r.Fixed {
-			out.Drift++
+			n.Drift++
 		}
 		if c := r.Contested; c != nil {
-			out.Contested = append(out.Contested, Contested{Resource: r.ID, Since: time.UnixMilli(c.Since).UTC(), Count: c.Count})
+			n.Contested = append(n.Contested, Contested{Resource: r.ID, Since: time.UnixMilli(c.Since).UTC(), Count: c.Count})
 		}
 		switch r.State {
 		case report.StateFailed, report.StateBlocked, report.StateWaiting, report.StateDiffers:
-			out.Failing = append(out.Failing, Failing{r.ID, string(r.State), cmp.Or(r.Error, r.Found)})
+			n.Failing = append(n.Failing, Failing{r.ID, string(r.State), cmp.Or(r.Error, r.Found)})
 		case report.StateOK, report.StateChanged, report.StateRemoved:
 		}
 	}
-	return out
 }
 
 // Bad reports whether the node failed, refuses what it is told, does not hear it,

@@ -157,7 +157,7 @@ func TestOfNodeWhole(t *testing.T) {
 			{Resource: "site/e", State: "waiting", Error: "the registry does not answer"},
 			{Resource: "site/f", State: "differs"},
 		},
-		Contested: []status.Contested{{Resource: "site/f", Since: time.UnixMilli(5000).UTC(), Count: 4}},
+		Contested:    []status.Contested{{Resource: "site/f", Since: time.UnixMilli(5000).UTC(), Count: 4}},
 		NotWorkedOut: 2, Reasons: []plan.Reason{{Module: "b", Why: "requires x", Since: at(3)}}, Modules: []string{"site"},
 	}
 	if d := cmp.Diff(want, status.OfNode(f)); d != "" {

@@ -84,26 +84,8 @@ type pass struct {
 // Apply makes the machine what the body says, reads it back, and records it. An
 // error is the end of ctx and nothing else: every other failure is in the result.
 func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source) (Result, error) {
-	p := &pass{Engine: e, source: source, body: body, items: newItems(body), real: make(map[string]string, len(body.Resources)), coming: map[string]string{}}
-	e.sys.Forget()
-	defer e.sys.Forget()
-	e.sys.Meet()
-	e.soon = 0
-	defer func() {
-		for i := range e.eyes {
-			e.eyes[i].accounts = nil
-		}
-		if p.units != nil {
-			p.units.Close()
-		}
-	}()
-	p.byID, p.subjects = make(map[string]*item, len(p.items)), map[string]bool{}
-	for _, it := range p.items {
-		p.byID[it.res.ID] = it
-		if !it.res.Type.IsFile() {
-			p.subjects[it.res.Subject()] = true
-		}
-	}
+	p := e.begin(body, source)
+	defer p.end()
 	if err := p.digest(); err != nil {
 		return Result{}, err
 	}
@@ -124,6 +106,32 @@ func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source
 	p.save()
 	p.remember()
 	return p.result(), nil
+}
+
+// begin is a pass before its first look. It is ended by end.
+func (e *Engine) begin(body declaration.Body, source Source) *pass {
+	p := &pass{Engine: e, source: source, body: body, items: newItems(body), real: make(map[string]string, len(body.Resources)), coming: map[string]string{}}
+	e.sys.Forget()
+	e.sys.Meet()
+	e.soon = 0
+	p.byID, p.subjects = make(map[string]*item, len(p.items)), map[string]bool{}
+	for _, it := range p.items {
+		p.byID[it.res.ID] = it
+		if !it.res.Type.IsFile() {
+			p.subjects[it.res.Subject()] = true
+		}
+	}
+	return p
+}
+
+func (p *pass) end() {
+	for i := range p.eyes {
+		p.eyes[i].accounts = nil
+	}
+	if p.units != nil {
+		p.units.Close()
+	}
+	p.sys.Forget()
 }
 
 func (p *pass) levels() int {

@@ -47,26 +47,25 @@ func (r *Root) Meet() {
 	now := map[string]*far{}
 	for line := range strings.Lines(string(text)) {
 		at, kind, ok := mounted(line)
-		if !ok || !isFar(kind) {
-			continue
-		}
-		if top != "/" {
-			if at, ok = strings.CutPrefix(at, top+"/"); !ok {
-				continue
+		if at, below := within(top, at); ok && below && isFar(kind) {
+			f := r.far[at]
+			if f == nil || f.kind != kind {
+				f = &far{kind: kind}
 			}
-			at = "/" + at
+			f.answers = false
+			now[at] = f
 		}
-		if at == "/" {
-			continue
-		}
-		f := r.far[at]
-		if f == nil || f.kind != kind {
-			f = &far{kind: kind}
-		}
-		f.answers = false
-		now[at] = f
 	}
 	r.far = now
+}
+
+// within is a path of the machine as one below the folder top, where it is.
+func within(top, p string) (string, bool) {
+	if top == "/" {
+		return p, p != "/"
+	}
+	p, below := strings.CutPrefix(p, top+"/")
+	return "/" + p, below
 }
 
 // mounted is where a line of mountinfo says that something is mounted, and of which type.
