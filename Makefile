@@ -31,13 +31,20 @@ export GOFLAGS := $(strip $(filter-out -trimpath,$(GOFLAGS)) -trimpath)
 STATE := git status --porcelain 2>/dev/null; git diff 2>/dev/null | cksum
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test lint check sweep bench fuzz power golden docs clean sim bugs soak
+.PHONY: help build deb demo test lint check sweep bench fuzz power golden docs clean sim bugs soak
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## the four programs, static, in bin/
 	CGO_ENABLED=0 $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS:%=./cmd/%)
+
+# As Debian writes it: v1.4.2-3-gabc becomes 1.4.2+3.gabc, and a bare commit 0+gabc.
+DEB_VERSION := $(shell echo '$(VERSION)' | sed -e 's/^v\([0-9]\)/\1/' -e '/^[0-9][0-9]*[.]/!s/^/0+g/' -e 's/-/+/' -e 's/-/./g')
+
+deb: ## the Debian package of the host, in bin/: the same bytes for the same commit and version (VERSION=1.4.2)
+	CGO_ENABLED=0 $(GO) build -buildvcs=false -ldflags '-s -w -X main.version=$(DEB_VERSION)' -o bin/deb/ ./cmd/mesh-host
+	$(GO) run ./internal/release -program bin/deb/mesh-host -version '$(DEB_VERSION)' -platform "$$($(GO) env GOOS)/$$($(GO) env GOARCH)" -to bin
 
 demo: build ## a commit becomes a running thing on three machines (ONCE=1: and then it stops)
 	$(GO) run ./internal/demo $(if $(ONCE),-once)

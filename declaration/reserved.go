@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Reserved is the directories that no declaration reaches: the host's own, and
-// the kernel's.
+// Reserved is the places that no declaration reaches: the host's own, and the
+// kernel's.
 func Reserved() []string {
-	return []string{"/var/lib/mesh-host", "/etc/mesh-host", "/proc", "/sys", "/dev"}
+	return []string{"/var/lib/mesh-host", "/etc/mesh-host", "/usr/lib/nox-mesh-host", "/usr/bin/mesh-host", "/proc", "/sys", "/dev"}
 }
 
 // own is the files by which the service manager starts the host.

@@ -6,9 +6,13 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"os"
 	"runtime/debug"
 	"time"
 
+	"noxmesh/host/keep"
+	"noxmesh/host/system"
+	"noxmesh/host/version"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/term"
 	"noxmesh/report"
@@ -151,6 +155,9 @@ func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
 		debug.SetGCPercent(50) // it stays, and has little to do
 		hold(0)
 		cfg.alone = true
+		if err := cfg.started(os.Getenv); err != nil {
+			return t.Fail(err)
+		}
 		return t.Fail(Run(ctx, cfg))
 	case "join":
 		j, err := Join(ctx, cfg, l.word)
@@ -168,6 +175,26 @@ func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
 		return showVersion(cfg.Version, t)
 	}
 	return t.Fail(fault.New(fault.Broken, "no command %q", l.verb))
+}
+
+// versionsVariable is where the unit of the package says that versions of the host
+// lie. It is no flag: an earlier version is started by the unit of a later one, and
+// would refuse a flag that it does not know.
+const versionsVariable = "MESH_HOST_VERSIONS"
+
+// started is c with what the environment says of who has started this process.
+func (c *Config) started(getenv func(string) string) error {
+	manager, err := system.Started(getenv)
+	if err != nil {
+		return err
+	}
+	if manager != nil {
+		c.Manager = manager
+	}
+	if dir := getenv(versionsVariable); dir != "" && c.Root == "/" {
+		c.Versions = version.Here(dir, keep.Path, c.Version, "/proc/self/exe")
+	}
+	return nil
 }
 
 // ended is the exit status of a report.

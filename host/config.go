@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"noxmesh/host/version"
 	"noxmesh/internal/fault"
 )
 
@@ -17,6 +18,9 @@ type Config struct {
 	Drift       time.Duration // between two looks for drift, a tenth more or less
 	Backoff     time.Duration // the first wait after a failure; it doubles up to BackoffMost
 	BackoffMost time.Duration
+
+	Manager  Manager           // that has started this process and asks how it is; nil where none does
+	Versions *version.Versions // of the host, where its package has put them on the machine; nil where it has not
 
 	alone bool // nothing else is in this process: what is set for all of it is the host's to set
 }

@@ -28,6 +28,10 @@ import (
 // sizeLimit is what the program may weigh: it is on every node.
 const sizeLimit = 15 << 20
 
+// unversioned is the version of the program that is built for the tests; one as long
+// can be put in its place.
+const unversioned = "0.0.0+test"
+
 // crashing is mesh-host built so that it can be killed at any effect.
 var crashing = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "mesh-host-")
@@ -35,7 +39,7 @@ var crashing = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	out := filepath.Join(dir, "mesh-host")
-	cmd := exec.Command("go", "build", "-tags", "meshcrash", "-ldflags", "-s -w", "-o", out, "noxmesh/cmd/mesh-host")
+	cmd := exec.Command("go", "build", "-tags", "meshcrash", "-ldflags", "-s -w -X main.version="+unversioned, "-o", out, "noxmesh/cmd/mesh-host")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if b, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, b)

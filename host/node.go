@@ -68,6 +68,7 @@ func open(cfg Config) (n *node, err error) {
 		return n, err
 	}
 	n.engine = resource.New(n.sys, n.folder, record)
+	n.engine.Is(cfg.Versions)
 	n.boot = system.Boot()
 	return n, nil
 }

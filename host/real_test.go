@@ -24,6 +24,7 @@ import (
 // each leaves it as it found it.
 type real struct {
 	*booted.Machine
+	net        *booted.Net
 	generation int64
 }
 
@@ -54,7 +55,7 @@ func boots(t *testing.T) *real {
 	if err != nil || state != "running" {
 		t.Fatalf("%q, %v", state, err)
 	}
-	return &real{Machine: m}
+	return &real{Machine: m, net: net}
 }
 
 // sh runs a line of shell on the machine, and gives what it wrote.

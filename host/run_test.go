@@ -255,21 +255,7 @@ func begin(t testing.TB, root string, c *controller) *started {
 // beginOn is begin with these registries.
 func beginOn(t testing.TB, root string, c *controller, d Depots) *started {
 	t.Helper()
-	n, err := open(configured(root))
-	must(t, err)
-	m, err := newMember(n)
-	must(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	s := &started{runner: newRunner(n, m, c, d), t: t, root: root}
-	done := make(chan error, 1)
-	go func() { done <- s.run(ctx) }()
-	s.stop = sync.OnceFunc(func() {
-		cancel()
-		must(t, <-done)
-		must(t, m.gate.Close())
-		must(t, n.close())
-	})
-	return s
+	return beginWith(t, configured(root), c, d)
 }
 
 func (s *started) is(path, want string) {

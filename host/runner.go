@@ -44,6 +44,7 @@ type runner struct {
 	hold   func(things int)
 	rest   func()
 	watch  Watch // nil for none
+	pulse  *pulse
 
 	began     declaration.Tuple // what was accepted before this process
 	pushes    chan []byte       // the latest declaration that was pushed and not yet judged
@@ -58,11 +59,14 @@ type runner struct {
 	cost      time.Duration     // of the last pass that changed nothing
 	looked    time.Time         // when the last pass ended
 	fresh     int64             // when the last answer to a hello was given, by the controller's clock; of the loop that says hello
+
+	unconfirmed bool // this version has not completed a pass since its package has put it there
 }
 
 func newRunner(n *node, m *member, l Link, d Depots) *runner {
 	return &runner{
 		node: n, member: m, link: l, depots: d, random: rand.Int64N, hold: func(int) {}, rest: func() {}, began: m.accepted,
+		pulse:  newPulse(n.cfg.Manager, n.cfg.Log),
 		pushes: make(chan []byte, 1), hello: make(chan struct{}, 1),
 		stirred: make(chan struct{}, 1),
 		applies: make(chan struct{}, 1), elsewhere: make(chan struct{}, 1), reports: make(chan struct{}, 1),
@@ -240,52 +244,19 @@ func (r *runner) greet(ctx context.Context) error {
 	return nil
 }
 
-// question is one message, and what its answer must be.
-type question struct {
-	verb   link.Verb
-	sends  link.PayloadType
-	what   any
-	expect link.PayloadType
-}
-
-// ask signs a message, sends it, and opens the answer.
-func (r *runner) ask(ctx context.Context, q question) ([]byte, error) {
-	envelope, err := link.Seal(r.member.keys.sign, q.sends, q.what)
-	if err != nil {
-		return nil, err
-	}
-	data, err := document.Canonical(envelope)
-	if err != nil {
-		return nil, err
-	}
-	subject, err := link.Subject(q.verb, r.member.node)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, answerWait)
-	defer cancel()
-	reply, err := r.link.Request(ctx, subject, data)
-	if err != nil {
-		return nil, err
-	}
-	payload, err := r.member.open(reply, q.expect)
-	if err != nil {
-		return nil, fault.Add(err, "verify the answer to the %s", q.verb)
-	}
-	return payload, nil
-}
-
 // apply applies: at the start, when something is declared, on the drift timer,
 // and again after a failure.
 func (r *runner) apply(ctx context.Context) error {
 	cause, backoff := report.CauseStart, r.cfg.Backoff
+	r.begin()
 	for ctx.Err() == nil {
 		d, tuple := r.member.wanted()
 		if cause == report.CauseStart && tuple != r.began {
 			cause = report.CauseDeclaration // it came while the host was starting
 		}
 		wait, next := r.jitter(r.cfg.Drift), report.CauseDrift
-		if tuple == none || r.attempt(ctx, aim{d, tuple}, cause) {
+		was := r.unconfirmed
+		if r.attempt(ctx, aim{d, tuple}, cause) {
 			backoff = r.cfg.Backoff
 			if soon := r.engine.Soon(); soon > 0 {
 				wait = min(wait, soon)
@@ -295,6 +266,9 @@ func (r *runner) apply(ctx context.Context) error {
 			backoff = min(2*backoff, r.cfg.BackoffMost)
 		}
 		wait = r.spared(wait)
+		if was != r.unconfirmed {
+			wait = confirmedWait // what waited for that goes on
+		}
 		cause = r.until(ctx, wait, tuple, next)
 	}
 	return nil
@@ -310,8 +284,15 @@ func (r *runner) spared(wait time.Duration) time.Duration {
 	return wait
 }
 
+// confirmedWait is until the next pass of a version whose first one has confirmed it.
+const confirmedWait = time.Second
+
 // attempt is one pass; whether all is as declared.
 func (r *runner) attempt(ctx context.Context, d aim, cause report.Cause) bool {
+	if d.tuple == none {
+		r.completed("nothing is declared yet")
+		return true
+	}
 	done, err := r.applyOnce(ctx, d, cause)
 	if err != nil && ctx.Err() == nil {
 		r.cfg.Log.Error("apply", "why", err)
@@ -326,7 +307,10 @@ func (r *runner) until(ctx context.Context, wait time.Duration, tried declaratio
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	var still <-chan time.Time
+	awake, sleep := r.pulse.awake()
+	defer sleep()
 	for {
+		r.pulse.beat()
 		select {
 		case <-ctx.Done():
 			return next
@@ -340,6 +324,7 @@ func (r *runner) until(ctx context.Context, wait time.Duration, tried declaratio
 			if still = nil; r.strayed() {
 				return report.CauseEvent
 			}
+		case <-awake:
 		case <-r.elsewhere: // what could not be got may be there
 			return next
 		case <-r.applies:
@@ -356,6 +341,9 @@ func (r *runner) applyOnce(ctx context.Context, d aim, cause report.Cause) (bool
 	if err != nil {
 		return false, err
 	}
+	if r.unconfirmed {
+		from = brief{from, time.Now().Add(linkPatience)}
+	}
 	r.hold(len(d.Body.Resources) + r.engine.Size())
 	began := time.Now()
 	rep, err := r.pass(ctx, d, cause, where{d.Where, from, sync.OnceValues(func() (map[document.Digest]string, error) { return r.member.inline(d.tuple) })})
@@ -367,6 +355,7 @@ func (r *runner) applyOnce(ctx context.Context, d aim, cause report.Cause) (bool
 	if rep.Sequence == 0 {
 		return false, err
 	}
+	r.completed(summary(rep))
 	r.toBeTold(rep)
 	r.complain(rep)
 	r.hold(r.engine.Size())

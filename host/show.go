@@ -82,7 +82,7 @@ func showJoined(j keep.Joined, t *term.Term) int {
 		err = t.Result(map[string]string{"mesh": j.Mesh, "node": j.Node, "name": j.Name})
 	} else {
 		err = t.Printf("joined mesh %s as %s (node %s)\n", term.Clean(j.Mesh), term.Clean(j.Name), term.Clean(j.Node))
-		t.Hint("mesh-host run keeps it; the service manager starts that")
+		t.Hint("systemctl start nox-mesh-host keeps it, where the package is installed; mesh-host run does without")
 	}
 	if err != nil {
 		return t.Fail(err)
@@ -118,7 +118,7 @@ func (s Standing) lines() [][2]string {
 	if s.Running != "" {
 		running = "pid " + s.Running
 	}
-	lines = append(lines, [2]string{"running", running}, [2]string{"accepted", order(s.Accepted)}, [2]string{"applied", order(s.Applied)},
+	lines = append(lines, [2]string{"running", running}, [2]string{"version", s.versions()}, [2]string{"accepted", order(s.Accepted)}, [2]string{"applied", order(s.Applied)},
 		[2]string{"record", fmt.Sprintf("%d things made, %d taken over", s.Made, s.TakenOver)})
 	if s.Report == nil {
 		return lines
@@ -143,6 +143,19 @@ func (s Standing) lines() [][2]string {
 		lines = append(lines, [2]string{"trouble", fmt.Sprintf("%d times in a row, since %s", s.Trouble.Count, stamp(s.Trouble.Since))})
 	}
 	return lines
+}
+
+// versions is the version of the host, and what is to be known of others.
+func (s Standing) versions() string {
+	switch {
+	case s.RolledBack != "":
+		return s.Version + "; " + s.Installed + " is installed, and was rolled back: " + s.RolledBack
+	case s.Installed != "" && s.Confirmed != s.Version:
+		return s.Version + ", confirming"
+	case s.Installed != "" && s.Installed != s.Version:
+		return s.Version + "; " + s.Installed + " is installed, and is not started yet"
+	}
+	return s.Version
 }
 
 func order(t declaration.Tuple) string {

@@ -2,10 +2,12 @@ package host
 
 import (
 	"errors"
+	"path/filepath"
 
 	"noxmesh/declaration"
 	"noxmesh/host/keep"
 	"noxmesh/host/system"
+	"noxmesh/host/version"
 	"noxmesh/internal/fault"
 	"noxmesh/report"
 )
@@ -24,6 +26,11 @@ type Standing struct {
 	Looked    int64             `json:"looked,omitempty"` // when the machine was last found as the report says, Unix milliseconds
 	Made      int               `json:"made"`
 	TakenOver int               `json:"taken_over"`
+
+	Version    string `json:"version"`               // of the host that says all this
+	Confirmed  string `json:"confirmed,omitempty"`   // the version that was confirmed last; none where no package has put the host there
+	Installed  string `json:"installed,omitempty"`   // the version that the package has put there
+	RolledBack string `json:"rolled_back,omitempty"` // why the installed version does not run
 }
 
 // Status reads the state of the host at this root, beside a host that may be running.
@@ -41,7 +48,14 @@ func Status(cfg Config) (_ Standing, err error) {
 		return Standing{}, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return standing(f)
+	s, err := standing(f)
+	if err != nil {
+		return s, err
+	}
+	v := version.Here(filepath.Join(cfg.Root, version.Folder), f.Name(), cfg.Version, "")
+	s.Version, s.Confirmed, s.Installed = cfg.Version, v.Confirmed(), v.Installed()
+	s.RolledBack, err = v.Refused(s.Installed)
+	return s, err
 }
 
 func standing(f *keep.Folder) (Standing, error) {

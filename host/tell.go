@@ -152,3 +152,38 @@ func (r *runner) told(rep report.Report) error {
 	}
 	return r.saveLatest(keep.Latest{Report: rep, Says: said, Committed: true})
 }
+
+// question is one message, and what its answer must be.
+type question struct {
+	verb   link.Verb
+	sends  link.PayloadType
+	what   any
+	expect link.PayloadType
+}
+
+// ask signs a message, sends it, and opens the answer.
+func (r *runner) ask(ctx context.Context, q question) ([]byte, error) {
+	envelope, err := link.Seal(r.member.keys.sign, q.sends, q.what)
+	if err != nil {
+		return nil, err
+	}
+	data, err := document.Canonical(envelope)
+	if err != nil {
+		return nil, err
+	}
+	subject, err := link.Subject(q.verb, r.member.node)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	reply, err := r.link.Request(ctx, subject, data)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := r.member.open(reply, q.expect)
+	if err != nil {
+		return nil, fault.Add(err, "verify the answer to the %s", q.verb)
+	}
+	return payload, nil
+}

@@ -10,8 +10,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +42,8 @@ type Package struct {
 	Depends      []string // each as "libc6 (>= 2.36)"
 	Module       string   // that it is of
 	Summary      string   // one line; may be empty
+
+	Scripts map[string]string // what dpkg runs, by postinst, prerm and so on; what a folder is packed of has none
 }
 
 // Written is a package's identity and size.
@@ -230,6 +234,13 @@ func header(name string, kind byte, mode, size int64) *tar.Header {
 	}
 }
 
+// told is a file that dpkg keeps of the package, and does not put on the machine.
+type told struct {
+	name string
+	text []byte
+	mode int64
+}
+
 // control is the archive of what the package says of itself.
 func (p Package) control(d *data) ([]byte, error) {
 	var out bytes.Buffer
@@ -240,14 +251,15 @@ func (p Package) control(d *data) ([]byte, error) {
 	if err := t.WriteHeader(header("./", tar.TypeDir, 0o755, 0)); err != nil {
 		return nil, err
 	}
-	for _, f := range []struct {
-		name string
-		text []byte
-	}{{"conffiles", d.conffiles.Bytes()}, {"control", []byte(p.fields(d.size))}, {"md5sums", d.sums.Bytes()}} {
+	all := []told{{"conffiles", d.conffiles.Bytes(), 0o644}, {"control", []byte(p.fields(d.size)), 0o644}, {"md5sums", d.sums.Bytes(), 0o644}}
+	for _, name := range slices.Sorted(maps.Keys(p.Scripts)) {
+		all = append(all, told{name, []byte(p.Scripts[name]), 0o755})
+	}
+	for _, f := range all {
 		if len(f.text) == 0 {
 			continue
 		}
-		if err := t.WriteHeader(header("./"+f.name, tar.TypeReg, 0o644, int64(len(f.text)))); err != nil {
+		if err := t.WriteHeader(header("./"+f.name, tar.TypeReg, f.mode, int64(len(f.text)))); err != nil {
 			return nil, err
 		}
 		if _, err := t.Write(f.text); err != nil {

@@ -137,7 +137,7 @@ func (f *Folder) take() error {
 			return fault.Wrap(fault.Unavailable, err, "lock %q", f.name)
 		}
 		return fault.New(fault.Conflict, "another mesh-host (pid %s) holds %q", strings.TrimSpace(string(held)), f.name).
-			With("stop it first (systemctl stop mesh-host), or give another folder to --root")
+			With("stop it first (systemctl stop nox-mesh-host), or give another folder to --root")
 	}
 	f.lock = lock
 	pid := strconv.Itoa(os.Getpid()) + "\n"

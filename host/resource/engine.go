@@ -13,6 +13,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/host/keep"
 	"noxmesh/host/system"
+	"noxmesh/host/version"
 	"noxmesh/internal/fault"
 	"noxmesh/report"
 )
@@ -32,7 +33,8 @@ type Engine struct {
 	digests []document.Digest      // of those
 	indexes map[document.Digest]index
 	kinds   []rankedKind
-	soon    time.Duration // when to look again, where that is before the next look for drift; 0 for not
+	self    *version.Versions // of the host, where its package has started it; nil where it has not
+	soon    time.Duration     // when to look again, where that is before the next look for drift; 0 for not
 
 	spared map[string]document.Digest // resources that are left alone for now, where they are to be that
 	unruly map[string]bool            // resources that were not right after the last pass
@@ -44,10 +46,14 @@ func New(sys *system.Root, k Keep, record keep.Record) *Engine {
 	sys.Guard(declaration.Reserved()...)
 	e := &Engine{sys: sys, keep: k, record: record, lightly: map[string]bool{}, indexes: map[document.Digest]index{}, kinds: kinds()}
 	for i := range e.eyes {
-		e.eyes[i] = newEye()
+		e.eyes[i] = newEye(sys)
 	}
 	return e
 }
+
+// Is says that the program is the host that its package has put on the machine, as
+// one of these versions.
+func (e *Engine) Is(self *version.Versions) { e.self = self }
 
 // Result is what a pass found and did.
 type Result struct {

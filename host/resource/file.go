@@ -18,6 +18,7 @@ import (
 
 // eye is what one reader of files needs. It is used by one goroutine.
 type eye struct {
+	sys    *system.Root
 	buffer []byte
 	hash   hash.Hash
 	sum    []byte
@@ -26,8 +27,9 @@ type eye struct {
 	accounts *accounts // for the names of whom things belong to; nil where nothing is declared to belong to anybody
 }
 
-func newEye() eye {
+func newEye(sys *system.Root) eye {
 	return eye{
+		sys:    sys,
 		buffer: make([]byte, bufferSize), hash: sha256.New(),
 		sum: make([]byte, 0, sha256.Size), text: []byte(document.FromHash(make([]byte, sha256.Size))),
 	}
@@ -69,6 +71,7 @@ func (e *eye) read(pl place, info system.Info) (err error) {
 	defer func() { err = errors.Join(err, file.Close()) }()
 	e.hash.Reset()
 	for left := info.Size; left > 0; {
+		e.sys.Step()
 		n, err := file.Read(e.buffer[:min(left, int64(len(e.buffer)))])
 		if errors.Is(err, io.EOF) {
 			return fault.New(fault.Conflict, "the file has become shorter while it was being read")
@@ -131,6 +134,7 @@ func (s *sink) Write(b []byte) (int, error) {
 	if int64(len(b)) > s.left {
 		return 0, fault.New(fault.Invalid, "more bytes came than were declared")
 	}
+	s.eye.sys.Step()
 	n, err := s.to.Write(b)
 	s.eye.hash.Write(b[:n])
 	s.left -= int64(n)

@@ -41,7 +41,11 @@ func (packaged) look(_ context.Context, p *pass, all []*holding) {
 			continue
 		}
 		first[in.Same(h.name())] = h
+		again := h.found.memory != nil
 		h.found = packageFound(h, in.Of(h.name()))
+		if p.isSelf(h) {
+			p.lookAtSelf(h, again)
+		}
 	}
 }
 
@@ -86,6 +90,17 @@ func (packaged) mean(_ *pass, all []*holding) {
 }
 
 func (packaged) change(ctx context.Context, p *pass, all []*holding) {
+	others, self := p.withoutSelf(all)
+	if len(others) > 0 {
+		p.install(ctx, others)
+	}
+	if self != nil {
+		p.changeSelf(ctx, self)
+	}
+}
+
+// install has the package manager make them as declared.
+func (p *pass) install(ctx context.Context, all []*holding) {
 	wanted := make([]packages.Want, 0, len(all))
 	for _, h := range all {
 		wanted = append(wanted, packages.Want{Name: h.name(), Version: h.want.Version, Replace: h.want.Conffiles == declaration.ConffilesReplace})

@@ -416,7 +416,7 @@ func TestReserved(t *testing.T) {
 	m.plant("/opt/lib", "->/var/lib")
 	m.plant("/opt/root", "->/")
 	paths := []string{
-		"/", "/var/lib/mesh-host", "/var/lib/mesh-host/record", "/etc/mesh-host", "/etc/mesh-host/x", "/proc/sys/x", "/sys/x", "/dev/null",
+		"/", "/var/lib/mesh-host", "/var/lib/mesh-host/record", "/etc/mesh-host", "/etc/mesh-host/x", "/usr/lib/nox-mesh-host/hook", "/usr/bin/mesh-host", "/proc/sys/x", "/sys/x", "/dev/null",
 		"/opt/here/identity", "/opt/lib/mesh-host/record", "/opt/lib/mesh-host", "/opt/root/etc/mesh-host/x", "/opt/root/proc/x",
 		"/etc/systemd/system/mesh-host.service", "/usr/lib/systemd/system/mesh-host.service.d/x.conf",
 		"//etc/x", "/etc/x/", "/etc/../etc/x", "etc/x", "", "/etc/x\x00",

@@ -26,6 +26,8 @@ func (r *Root) Apart(ctx context.Context, c Command) (Done, error) {
 	if err := r.works(c.Name); err != nil {
 		return Done{}, err
 	}
+	r.Step()
+	defer r.Step()
 	name, began := c.Name, time.Now()
 	if r.Has(systemdBooted) {
 		// In a scope of its own it is not of the service that this process is.

@@ -53,6 +53,8 @@ func (r *Root) Run(ctx context.Context, c Command) (Done, error) {
 	if err := r.works(c.Name); err != nil {
 		return Done{}, err
 	}
+	r.Step()
+	defer r.Step()
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, c.Name, c.Args...)
 	cmd.Env, cmd.Dir = environment(c), "/"

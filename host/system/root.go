@@ -28,6 +28,7 @@ type Root struct {
 	all     []*Dir
 	guarded []guarded
 	far     map[string]*far // by where they are mounted
+	step    func()          // nil where nobody counts
 }
 
 type guarded struct {
@@ -66,7 +67,22 @@ func (r *Root) Guard(paths ...string) {
 
 // Dir is the directory at this absolute path; links on the way are followed
 // inside the root. The handle is good until Forget.
-func (r *Root) Dir(p string) (*Dir, error) { return r.reach(path.Clean(p), 0) }
+func (r *Root) Dir(p string) (*Dir, error) {
+	r.Step()
+	return r.reach(path.Clean(p), 0)
+}
+
+// OnStep has somebody told of each step that is made on the machine, small as it
+// may be: whoever does not hear of one for long knows that it stands still. It is
+// told by several goroutines side by side.
+func (r *Root) OnStep(do func()) { r.step = do }
+
+// Step is one more.
+func (r *Root) Step() {
+	if r.step != nil {
+		r.step()
+	}
+}
 
 // Forget closes the handles: what is asked for next is looked up afresh.
 func (r *Root) Forget() {

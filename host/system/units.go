@@ -25,6 +25,7 @@ type Units struct {
 	conn  *dbus.Conn
 	raw   *bus.Conn // the same connection
 	leave context.CancelFunc
+	step  func()
 }
 
 // unitsWait is how long systemd has to say that it is there.
@@ -36,7 +37,11 @@ func (r *Root) Units(ctx context.Context) (*Units, error) {
 	if !r.Whole() {
 		return nil, fault.New(fault.Conflict, "this host keeps the folder %q, and systemd keeps a machine", r.dir)
 	}
-	return unitsAt(ctx, unitsSocket, unitsWait)
+	u, err := unitsAt(ctx, unitsSocket, unitsWait)
+	if err == nil {
+		u.step = r.Step
+	}
+	return u, err
 }
 
 // unitsAt asks for a service manager at a socket, and does not wait for longer than
@@ -44,7 +49,7 @@ func (r *Root) Units(ctx context.Context) (*Units, error) {
 func unitsAt(ctx context.Context, socket string, wait time.Duration) (*Units, error) {
 	ctx, leave := context.WithCancel(ctx)
 	late := time.AfterFunc(wait, leave)
-	u := &Units{leave: leave}
+	u := &Units{leave: leave, step: func() {}}
 	var err error
 	u.conn, err = dbus.NewConnection(func() (*bus.Conn, error) {
 		conn, err := bus.Dial("unix:path="+socket, bus.WithContext(ctx))
@@ -102,6 +107,7 @@ type Unit struct {
 // Read is what systemd says of the unit with this name. One that there is not is
 // no error: its Load is not-found.
 func (u *Units) Read(ctx context.Context, name string) (Unit, error) {
+	u.step()
 	all, err := u.conn.GetAllPropertiesContext(ctx, name)
 	if err != nil {
 		return Unit{}, said(err, "ask systemd about "+strconv.Quote(name))
@@ -181,6 +187,12 @@ func (u *Units) Start(ctx context.Context, name string) (string, error) {
 // Restart is Start of a unit that is stopped before where it runs.
 func (u *Units) Restart(ctx context.Context, name string) (string, error) {
 	return job(ctx, name, "restart it", u.conn.RestartUnitContext)
+}
+
+// Begin has it started again, and does not wait for that: it may be this process that ends by it.
+func (u *Units) Begin(ctx context.Context, name string) error {
+	_, err := u.conn.RestartUnitContext(ctx, name, "replace", nil)
+	return said(err, "restart it")
 }
 
 // Stop stops it.

@@ -37,6 +37,7 @@ func elsewhere() map[string]string {
 		installs = "no host of the line is on a machine: TestPackagesOnAMachine of host kills it on one that has booted"
 		kernels  = "no host of the line is on a machine: TestSysctlsOnAMachine of host kills it on one that has booted"
 		hangs    = "no host of the line is on a machine: TestMountsOnAMachine of host kills it on one that has booted"
+		upgrades = "no host of the line is a package: TestTheHostIsUpgradedOnAMachine of host kills it on a machine that has booted"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
@@ -57,6 +58,8 @@ func elsewhere() map[string]string {
 		"packages.package.install": installs, "packages.package.remove": installs, "packages.lists.update": installs, "packages.dpkg.finish": installs,
 		"resource.mount.make": hangs, "resource.mount.change": hangs, "resource.mount.remove": hangs, "resource.mounts.reload": hangs,
 		"resource.sysctl.set": kernels, "resource.sysctl.restore": kernels,
+		"version.program.keep": upgrades, "version.program.confirm": upgrades, "version.program.drop": upgrades, "version.failures.forget": upgrades,
+		"resource.host.restart": upgrades,
 		"resource.units.reload": services, "resource.units.forget": services,
 		"resource.unit.enable": services, "resource.unit.disable": services, "resource.unit.reset": services, "resource.unit.restart": services,
 		"resource.unit.start": services, "resource.unit.stop": services, "resource.unit.release": services,
