@@ -20,6 +20,7 @@ import (
 	"noxmesh/internal/term"
 	"noxmesh/inventory"
 	"noxmesh/plan"
+	"noxmesh/report"
 	"noxmesh/status"
 )
 
@@ -104,7 +105,7 @@ func mixed() status.Status {
 			{Name: "alpha", State: "applied", LastSeen: ago(time.Second), Modules: []string{"site"}, Drift: 2, ClockAhead: -3 * 86400},
 			{
 				Contested: []status.Contested{{Resource: "site/conf", Since: ago(time.Hour), Count: 12}},
-				Name: long, State: "failed", LastSeen: ago(time.Second), Modules: []string{"board-with-a-name-that-goes-on", "dots", "site"},
+				Name:      long, State: "failed", LastSeen: ago(time.Second), Modules: []string{"board-with-a-name-that-goes-on", "dots", "site"},
 				Trouble: &status.Trouble{Says: sayings, Since: ago(26 * time.Hour), Count: 312, Stuck: true},
 				Failing: []status.Failing{{Resource: "site/conf", State: "failed", Error: sayings + "\nand more"}, {Resource: "site/unit", State: "blocked"}},
 			},
@@ -112,6 +113,11 @@ func mixed() status.Status {
 			{Name: "delta", State: "never told", Modules: []string{}},
 			{Name: "epsilon", State: "quarantined", Finding: "it has accepted 3/9, which nobody has sent", Modules: []string{}, LastSeen: ago(time.Minute)},
 			{Name: "eta", State: "applied", LastSeen: ago(time.Second), Modules: []string{}, Deaf: &status.Trouble{Says: "its hellos come, and no answer reaches it", Since: ago(3 * time.Minute), Count: 3, Stuck: true}},
+			{Name: "iota", State: "outstanding", LastSeen: ago(time.Second), Modules: []string{}, Host: "2.0.0", Outcome: string(report.OutcomeConfirming)},
+			{
+				Name: "theta", State: "failed", LastSeen: ago(time.Second), Modules: []string{"hosts"}, Host: "1.9.0", Outcome: string(report.OutcomeFailed),
+				Failing: []status.Failing{{Resource: "hosts/host", State: "failed", Error: `look at "package nox-mesh-host": version 2.0.0 was rolled back here: it failed three times before it had completed one reconcile, at last because it ended with 1; version 1.9.0 runs; declare another version`}},
+			},
 			{Name: "zeta", State: "outstanding", Refused: "it speaks declaration 1, and this is 2", Modules: []string{}, LastSeen: ago(time.Minute)},
 		},
 	}

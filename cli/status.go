@@ -12,6 +12,7 @@ import (
 	"noxmesh/internal/fault"
 	"noxmesh/internal/term"
 	"noxmesh/inventory"
+	"noxmesh/report"
 	"noxmesh/status"
 )
 
@@ -268,6 +269,9 @@ func nodeWords(n status.Node, now time.Time) string {
 	}
 	if n.Finding != "" {
 		words = append(words, n.Finding)
+	}
+	if n.Outcome == string(report.OutcomeConfirming) {
+		words = append(words, "confirming: version "+n.Host+" of its host is new there, and has not completed one reconcile")
 	}
 	if n.Refused != "" {
 		words = append(words, "refused: "+n.Refused)

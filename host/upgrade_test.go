@@ -220,10 +220,10 @@ func (s *station) heard(t *testing.T, what string, is func(report.Report) bool) 
 	return found
 }
 
-// comes waits for something to come true on the machine.
+// comes waits for something to come true.
 func (s *station) comes(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(3 * time.Minute); !is(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(3 * time.Minute); !is(); time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never came: %s\n%s", what, s.sh(t, "systemctl status -n 60 --no-pager nox-mesh-host nox-mesh-host-overdue | cat; cat /var/lib/mesh-host/failures; cd /usr/lib/nox-mesh-host; ls -l . kept; mesh-host status"))
 		}
