@@ -20,6 +20,7 @@ import (
 	"noxmesh/identity"
 	"noxmesh/internal/bus"
 	"noxmesh/internal/bus/broker"
+	booted "noxmesh/internal/machine"
 	"noxmesh/link"
 	"noxmesh/report"
 )
@@ -165,7 +166,7 @@ func (s *station) joins(t *testing.T) {
 // bridged is where on the bridge an address of this machine is reached.
 func (s *station) bridged(t *testing.T, to string) string {
 	t.Helper()
-	listener, err := s.net.Listen(t.Context())
+	listener, err := s.net.Listen(t.Context(), booted.Gateway)
 	must(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {

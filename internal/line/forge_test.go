@@ -1,7 +1,6 @@
 package line
 
 import (
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -44,10 +43,9 @@ func serve(t testing.TB, on *machine.Net, at string, h http.Handler) (address st
 	server := httptest.NewUnstartedServer(h)
 	if on != nil {
 		must(t, server.Listener.Close())
-		must(t, on.Inside(func() (err error) {
-			server.Listener, err = net.Listen("tcp", at+":0")
-			return err
-		}))
+		var err error
+		server.Listener, err = on.Listen(t.Context(), at)
+		must(t, err)
 	}
 	server.Start()
 	t.Cleanup(server.Close)

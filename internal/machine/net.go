@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -79,6 +80,19 @@ func (n *Net) Inside(f func() error) error {
 	}
 	runtime.UnlockOSThread()
 	return did
+}
+
+// Listen is a port at this address where the machines are, of a program that is
+// itself not there: at Gateway they reach it.
+func (n *Net) Listen(ctx context.Context, address string) (listener net.Listener, err error) {
+	err = n.Inside(func() error {
+		listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(address, "0"))
+		return err
+	})
+	if err != nil {
+		return nil, fault.Wrap(fault.Broken, err, "listen on the bridge %q", n.Name)
+	}
+	return listener, nil
 }
 
 // Close removes the bridge. Stop the machines first.
