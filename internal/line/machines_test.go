@@ -41,18 +41,27 @@ func onMachine(t *testing.T) (*mesh, *machine.Machine) {
 	node, err := net.Add(ctx, "node")
 	must(t, err)
 	t.Cleanup(func() { must(t, node.Remove(ctx)) })
-	programs := folder(t, programs)
-	host, err := os.ReadFile(filepath.Join(programs, "mesh-host"))
-	must(t, err)
-	must(t, os.WriteFile(filepath.Join(node.Root, "usr/local/bin/mesh-host"), host, 0o755))
-	must(t, os.WriteFile(filepath.Join(node.Root, "etc/systemd/system/mesh-host.service"), []byte("[Service]\nExecStart=/usr/local/bin/mesh-host run --heartbeat 1s\n"), 0o644))
+	hostPackage(t, filepath.Join(node.Root, "root"))
 	if state, err := node.Boot(ctx); err != nil || state != "running" {
 		t.Fatalf("%q, %v", state, err)
 	}
-	m := begin(t, options{builders: 1, programs: programs, net: net})
+	m := begin(t, options{builders: 1, programs: folder(t, programs), net: net})
 	m.addBuilder("b1")
-	on(t, node, "mesh-host join %s && systemctl start mesh-host", do(m, api.NodeAdd(), api.NodeAddIn{Node: "node"}).Token)
+	on(t, node, "dpkg -i /root/*.deb && mesh-host join %s && systemctl start nox-mesh-host", do(m, api.NodeAdd(), api.NodeAddIn{Node: "node"}).Token)
 	return m, node
+}
+
+// hostPackage makes the package of the host, as make deb does.
+func hostPackage(t *testing.T, to string) {
+	t.Helper()
+	const version = "1.0.0"
+	dir, err := build("host", "-buildvcs=false", "-ldflags", "-X main.version="+version, "mesh-host")
+	must(t, err)
+	cmd := exec.CommandContext(t.Context(), "go", "run", "./internal/release", "-program", filepath.Join(dir, "mesh-host"), "-version", version, "-to", to)
+	cmd.Dir, cmd.Env = filepath.Join("..", ".."), append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
 }
 
 // on runs a line of shell on a machine, and gives what it wrote.
@@ -179,7 +188,7 @@ func (m *mesh) failedDownload(node *machine.Machine) {
 	m.assign("site", "node")
 	m.auto("site")
 	m.until("the first commit is out", isOut("site", first, 1))
-	on(m.t, node, "systemctl stop mesh-host")
+	on(m.t, node, "systemctl stop nox-mesh-host")
 	any := func([]byte) bool { return true }
 	had := m.blobs(any)
 	second := m.forge.commit("site", files{"public/index.html": "second"})
@@ -190,7 +199,7 @@ func (m *mesh) failedDownload(node *machine.Machine) {
 			must(m.t, os.Remove(file))
 		}
 	}
-	on(m.t, node, "systemctl start mesh-host")
+	on(m.t, node, "systemctl start nox-mesh-host")
 	m.until("the node says that it cannot fetch it", fails("site", "pages"))
 	var says struct{ Accepted, Applied declaration.Tuple }
 	must(m.t, json.Unmarshal([]byte(on(m.t, node, "mesh-host status -o json || [ $? = 3 ]")), &says))
@@ -218,7 +227,6 @@ func (m *mesh) cutOff(node *machine.Machine) {
 	must(m.t, node.Heal(ctx))
 	_, err := node.Boot(ctx)
 	must(m.t, err)
-	on(m.t, node, "systemctl start mesh-host")
 	m.until("it is out when the node is there again", isOut("site", third, 1))
 	if got := on(m.t, node, "cat /opt/site/index.html"); got != "third" {
 		m.t.Errorf("the page is %q", got)
