@@ -171,7 +171,7 @@ func (c *checker) found(at string, r Resource, w Where) {
 		if _, ok := w.Archives[r.Digest]; !ok {
 			c.Fault(at+".digest", "add it to where.archives", "where does not say how to get %s", r.Digest)
 		}
-	case Directory, Link, Group, User, Service, Package, Sysctl, Mount:
+	case Directory, Link, Group, User, Service, Package, Sysctl, Mount, Check:
 	}
 }
 

@@ -50,6 +50,7 @@ const (
 	Package   Type = "package"
 	Sysctl    Type = "sysctl"
 	Mount     Type = "mount"
+	Check     Type = "check"
 )
 
 // Resource is one thing on the machine. Which fields belong to which type is

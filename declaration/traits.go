@@ -36,6 +36,12 @@ type Traits struct {
 	Source  string `json:"source,omitempty"`  // mount
 	FSType  string `json:"fstype,omitempty"`  // mount
 	Options string `json:"options,omitempty"` // mount; "defaults" where it is not said
+
+	HTTP   string `json:"http,omitempty"`   // check, as the four below and Unit: one of them
+	Status int64  `json:"status,omitempty"` // check: of HTTP; 200 where it is not said
+	TCP    string `json:"tcp,omitempty"`
+	DNS    string `json:"dns,omitempty"`
+	File   string `json:"file,omitempty"`
 }
 
 // Conffiles is what becomes of the configuration files of a package that somebody
@@ -93,11 +99,15 @@ func (t Type) IsFile() bool {
 	switch t {
 	case File, Directory, Link, Archive:
 		return true
-	case Group, User, Service, Package, Sysctl, Mount:
+	case Group, User, Service, Package, Sysctl, Mount, Check:
 		return false
 	}
 	return false
 }
+
+// Asks reports whether a resource of this type only asks: nothing is changed for it,
+// nothing is held, and it comes after whatever else of its module is earlier in the list.
+func (t Type) Asks() bool { return t == Check }
 
 // Keeps is the capability of a host that keeps resources of this type. Files every
 // host keeps.
@@ -123,6 +133,9 @@ func (r *Resource) Called() string {
 	}
 	if r.Type == Sysctl {
 		return SysctlName(r.Name)
+	}
+	if r.Type == Check {
+		return r.ID // two may ask the same
 	}
 	return cmp.Or(r.Name, r.Unit, r.Path)
 }
@@ -156,6 +169,11 @@ func (t *Traits) Keys() []string {
 		{"source", t.Source != ""},
 		{"fstype", t.FSType != ""},
 		{"options", t.Options != ""},
+		{"http", t.HTTP != ""},
+		{"status", t.Status != 0},
+		{"tcp", t.TCP != ""},
+		{"dns", t.DNS != ""},
+		{"file", t.File != ""},
 	} {
 		if has.there {
 			keys = append(keys, has.key)
@@ -185,6 +203,10 @@ func (t *Traits) Fill(f func(key, text string) (string, error)) (*Traits, error)
 		{"source", &out.Source},
 		{"fstype", &out.FSType},
 		{"options", &out.Options},
+		{"http", &out.HTTP},
+		{"tcp", &out.TCP},
+		{"dns", &out.DNS},
+		{"file", &out.File},
 	} {
 		if *text.of == "" {
 			continue
@@ -238,6 +260,7 @@ func (t *Traits) Flaws(of Type) []Flaw {
 	}
 	f.value(t.Value)
 	f.mount(t)
+	f.check(of, t)
 	return f
 }
 

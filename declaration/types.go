@@ -3,17 +3,19 @@ package declaration
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"noxmesh/document"
 )
 
 // Fields is what belongs to a resource of one type besides id, type, after and
-// drift. What must be there must not be empty, except a file's size.
+// drift. What must be there must not be empty, except a file's size. Of several names
+// with | between them there is exactly one.
 type Fields struct{ Must, May []string }
 
 // Types is the types that a host knows, in the order in which people are told them.
 func Types() []Type {
-	return []Type{File, Directory, Link, Archive, Group, User, Service, Package, Sysctl, Mount}
+	return []Type{File, Directory, Link, Archive, Group, User, Service, Package, Sysctl, Mount, Check}
 }
 
 // FieldsOf is what belongs to a resource of this type; false where no host knows it.
@@ -39,6 +41,8 @@ func FieldsOf(t Type) (Fields, bool) {
 		return Fields{Must: []string{"name", "value"}}, true
 	case Mount:
 		return Fields{Must: []string{"path", "source", "fstype"}, May: []string{"options"}}, true
+	case Check:
+		return Fields{Must: []string{"http|tcp|dns|unit|file"}, May: []string{"status"}}, true
 	}
 	return Fields{}, false
 }
@@ -47,7 +51,7 @@ func FieldsOf(t Type) (Fields, bool) {
 func fieldNames() []string {
 	return []string{
 		"path", "mode", "target", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles",
-		"value", "source", "fstype", "options",
+		"value", "source", "fstype", "options", "http", "status", "tcp", "dns", "file",
 	}
 }
 
@@ -73,14 +77,20 @@ func (c *checker) belong(at string, r *Resource) {
 		c.Fault(at+".type", "want "+oneOf(Types()), "%q is not a type that this host knows", document.Short(string(r.Type)))
 		return
 	}
-	has := r.keys()
-	for _, name := range fieldNames() {
-		there, must := slices.Contains(has, name), slices.Contains(f.Must, name)
-		if there && !must && !slices.Contains(f.May, name) {
-			c.FaultKey(document.Join(at, name), "take it out", "%s does not belong to a resource of type %s", name, r.Type)
+	has, belongs := r.keys(), slices.Clone(f.May)
+	for _, must := range f.Must {
+		choices := strings.Split(must, "|")
+		belongs = append(belongs, choices...)
+		there := slices.DeleteFunc(choices, func(name string) bool { return !slices.Contains(has, name) })
+		if len(there) == 0 {
+			c.Fault(at, "add it", "a resource of type %s needs %s", r.Type, strings.ReplaceAll(must, "|", " or "))
+		} else if len(there) > 1 {
+			c.FaultKey(document.Join(at, there[1]), "want exactly one of them", "there is %s as well", there[0])
 		}
-		if !there && must {
-			c.Fault(at, "add it", "a resource of type %s needs %s", r.Type, name)
+	}
+	for _, name := range fieldNames() {
+		if slices.Contains(has, name) && !slices.Contains(belongs, name) {
+			c.FaultKey(document.Join(at, name), "take it out", "%s does not belong to a resource of type %s", name, r.Type)
 		}
 	}
 	for _, flaw := range r.Traits.Flaws(r.Type) {

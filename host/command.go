@@ -6,8 +6,10 @@ import (
 	"flag"
 	"io"
 	"log/slog"
+	"net/netip"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"noxmesh/host/keep"
@@ -34,6 +36,7 @@ Flags:
   --log text|json    how the log is written, to stderr (text)
   --heartbeat TIME   run: the longest time between two hellos (1m)
   --drift TIME       run: between two looks for drift (10m)
+  --reach ADDRESSES  run, apply, plan: what checks may ask beside this machine, as 10.0.0.0/8,192.0.2.7
   -o json            the result as one JSON value
 
 Examples:
@@ -52,6 +55,7 @@ type line struct {
 	output, log string
 	heartbeat   time.Duration
 	drift       time.Duration
+	reach       []netip.Prefix
 }
 
 // Main runs one command line and gives its exit status.
@@ -69,7 +73,7 @@ func Main(ctx context.Context, args []string, version string, t *term.Term) int 
 	}
 	cfg := Default()
 	cfg.Root, cfg.Version, cfg.Log = l.root, version, logger(l.log, t.Err)
-	cfg.Heartbeat, cfg.Drift = l.heartbeat, l.drift
+	cfg.Heartbeat, cfg.Drift, cfg.Reach = l.heartbeat, l.drift, l.reach
 	return l.perform(ctx, cfg, t)
 }
 
@@ -91,6 +95,7 @@ func parse(args []string) (line, error) {
 	flags.StringVar(&l.log, "log", "text", "")
 	flags.DurationVar(&l.heartbeat, "heartbeat", Default().Heartbeat, "")
 	flags.DurationVar(&l.drift, "drift", Default().Drift, "")
+	flags.Func("reach", "", func(text string) (err error) { l.reach, err = prefixes(text); return err })
 	var words []string
 	for {
 		if err := flags.Parse(args); err != nil {
@@ -125,6 +130,22 @@ func parse(args []string) (line, error) {
 		l.word = words[0]
 	}
 	return l, nil
+}
+
+// prefixes is addresses, each of one machine or of many.
+func prefixes(text string) ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	for one := range strings.SplitSeq(text, ",") {
+		p, err := netip.ParsePrefix(one)
+		if ip, bad := netip.ParseAddr(one); bad == nil {
+			p, err = netip.PrefixFrom(ip, ip.BitLen()), nil
+		}
+		if err != nil {
+			return nil, fault.New(fault.Invalid, "%q is no address, want it as 192.0.2.7 or 10.0.0.0/8", one)
+		}
+		all = append(all, p.Masked())
+	}
+	return all, nil
 }
 
 func misused(format string, args ...any) error {

@@ -2,6 +2,7 @@ package host
 
 import (
 	"log/slog"
+	"net/netip"
 	"time"
 
 	"noxmesh/host/version"
@@ -21,6 +22,8 @@ type Config struct {
 
 	Manager  Manager           // that has started this process and asks how it is; nil where none does
 	Versions *version.Versions // of the host, where its package has put them on the machine; nil where it has not
+
+	Reach []netip.Prefix // what checks may ask beside this machine itself
 
 	alone bool // nothing else is in this process: what is set for all of it is the host's to set
 }

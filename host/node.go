@@ -69,6 +69,7 @@ func open(cfg Config) (n *node, err error) {
 	}
 	n.engine = resource.New(n.sys, n.folder, record)
 	n.engine.Is(cfg.Versions)
+	n.engine.Ask(cfg.Reach)
 	n.boot = system.Boot()
 	return n, nil
 }

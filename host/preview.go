@@ -46,6 +46,7 @@ func Preview(ctx context.Context, cfg Config, file, blobs string) (_ Previewed, 
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	engine := resource.New(sys, resource.ReadOnly(kept), record)
+	engine.Ask(cfg.Reach)
 	if err := resource.Refuse(sys, s.aim.Body); err != nil {
 		return Previewed{}, fault.Add(err, "refuse %q", file)
 	}

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"maps"
-	"slices"
 	"strings"
 
 	"noxmesh/declaration"
@@ -56,7 +55,7 @@ func resourceTypes() []string {
 
 // laterType is what a later version can put on a machine or make.
 func laterType(t string) (says string, later bool) {
-	if slices.Contains([]string{"check", "container"}, t) {
+	if t == "container" {
 		return "this version has no resources of type \"" + t + "\" yet", true
 	}
 	return "", false
@@ -71,7 +70,7 @@ func laterKeys() map[string]string {
 		"lab": "this version has no lab yet",
 	}
 	for _, of := range []struct{ resource, keys string }{
-		{"check", "http tcp status"},
+		{"container", "image"},
 	} {
 		for key := range strings.FieldsSeq(of.keys) {
 			table["resources[]."+key] = "this version has no resources of type \"" + of.resource + "\" yet"
@@ -151,6 +150,11 @@ func resourceExamples() map[string]string {
 		"resources[].source":     `"UUID=0a1b2c3d-0000-0000-0000-000000000000"`,
 		"resources[].fstype":     `"ext4"`,
 		"resources[].options":    `"noatime,nofail"`,
+		"resources[].http":       `"http://127.0.0.1:8080/healthz"`,
+		"resources[].status":     `200`,
+		"resources[].tcp":        `"127.0.0.1:5432"`,
+		"resources[].dns":        `"db.example.org"`,
+		"resources[].file":       `"/run/board/ready"`,
 		"resources[].state":      `"running"`,
 		"resources[].restart_on": `["conf"]`,
 	}

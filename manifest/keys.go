@@ -43,7 +43,7 @@ func Keys() []Key {
 func resourceKeys() []Key {
 	return []Key{
 		{"resources[].id", "name; must be there", "its name in the module, once"},
-		{"resources[].type", "`file`, `directory`, `link`, `archive`, `group`, `user`, `service`, `package`, `sysctl` or `mount`; must be there", "what it is"},
+		{"resources[].type", "`file`, `directory`, `link`, `archive`, `group`, `user`, `service`, `package`, `sysctl`, `mount` or `check`; must be there", "what it is"},
 		{"resources[].after", "list of names", "ids of resources earlier in the list that must be right before anything is done about this one, beside those that it stands on by what it says"},
 		{"resources[].drift", "`correct` or `report`", "what becomes of a change that the mesh did not make: it is put back (`correct`, where it is not given), or only reported; then the resource differs, and is never said to be as declared. A changed file, folder or link is noticed within a second, everything else by the drift timer; what is put back again and again is contested, and put back ever more seldom"},
 		{"resources[].path", "absolute path; must be there of a file, a directory, a link, an archive and a mount", "where it is on the machine: clean, below `/`, once in the module, not below a file or a link of it, and not in what is reserved: `/proc`, `/sys`, `/dev` and the host's own"},
@@ -66,7 +66,12 @@ func resourceKeys() []Key {
 		{"resources[].source", "text; must be there of a mount", "what is mounted: a device, as `UUID=…`, `LABEL=…`, `PARTUUID=…`, `PARTLABEL=…` or `/dev/…`; what another machine exports, as `host:/export` or `//host/share`; or what the type of the file system asks for, as `tmpfs`"},
 		{"resources[].fstype", "text; must be there of a mount", "the type of the file system, as `ext4`, `nfs` or `tmpfs`; of a device, `auto` is whichever it has"},
 		{"resources[].options", "text", "of a mount: its options, as in fstab, `defaults` where they are not given"},
-		{"resources[].unit", "name of a unit; must be there of a service", "the unit of systemd: a service, socket, timer or path, with its ending, as `board.service`; of a template an instance, as `board@one.service`"},
+		{"resources[].http", "address", "of a check: what is asked with a GET, as `http://127.0.0.1:8080/healthz`. A check has exactly one of `http`, `tcp`, `dns`, `unit` and `file`"},
+		{"resources[].status", "integer", "of a check with `http`: the status that is right, 200 where it is not given"},
+		{"resources[].tcp", "address and port", "of a check: where a connection is taken, as `127.0.0.1:5432`"},
+		{"resources[].dns", "name of a host", "of a check: the name of which the machine's own name service knows an address"},
+		{"resources[].file", "absolute path", "of a check: where something is, whatever it is"},
+		{"resources[].unit", "name of a unit; must be there of a service", "of a service, and of a check: the unit of systemd: a service, socket, timer or path, with its ending, as `board.service`; of a template an instance, as `board@one.service`"},
 		{"resources[].state", "`running` or `stopped`; must be there of a service", "what it is to be"},
 		{"resources[].enabled", "`true` or `false`", "of a service: whether it is started at boot. Where it is not given, what runs is, and what is stopped is not"},
 		{"resources[].restart_on", "list of names", "of a service: ids of the resources earlier in the list that it is made from. It comes after them, and is restarted when one of them has changed since the process that runs was started"},

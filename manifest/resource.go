@@ -73,7 +73,7 @@ func (c *checker) subjects(things []thing) {
 	first := map[string]int{}
 	for i, t := range things {
 		r := declaration.Resource{Type: declaration.Type(t.kind), Traits: t.traits}
-		if r.Type.IsFile() || t.traits == nil || t.path != "" { // what is at a path is looked at with its path
+		if r.Type.IsFile() || r.Type.Asks() || t.traits == nil || t.path != "" { // what is at a path is looked at with its path
 			continue
 		}
 		subject := r.Subject()
@@ -127,6 +127,30 @@ func (c *checker) thing(at string, t thing) {
 	c.traits(at, t)
 }
 
+// standIn is a value with something in the places of its names, so that what stands
+// beside them can be judged.
+func standIn(key, text string, of declaration.Type) string {
+	instead := "xx"
+	switch {
+	case key == "version", key == "http", key == "tcp":
+		instead = "1"
+	case key == "name" && of == declaration.Sysctl:
+		instead = "x.x"
+	}
+	whole := placeholders(text, instead)
+	if whole == instead { // nothing stands beside them
+		switch key {
+		case "http":
+			return "http://1"
+		case "tcp":
+			return "1:1"
+		case "file":
+			return "/xx"
+		}
+	}
+	return whole
+}
+
 // mountPoint refuses a path that what is the host's own lies below.
 func (c *checker) mountPoint(path, text string) {
 	if declaration.CoversReserved(placeholders(text, "x")) {
@@ -138,13 +162,7 @@ func (c *checker) mountPoint(path, text string) {
 func (c *checker) traits(at string, t thing) {
 	filled, err := t.traits.Fill(func(key, text string) (string, error) {
 		c.template(document.Join(at, key), text)
-		switch {
-		case key == "version":
-			return placeholders(text, "1"), nil
-		case key == "name" && t.kind == string(declaration.Sysctl):
-			return placeholders(text, "x.x"), nil
-		}
-		return placeholders(text, "xx"), nil
+		return standIn(key, text, declaration.Type(t.kind)), nil
 	})
 	if err != nil {
 		return
@@ -180,7 +198,7 @@ func (c *checker) belong(at string, t thing) {
 func fieldNames() []string {
 	return []string{
 		"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles",
-		"value", "source", "fstype", "options",
+		"value", "source", "fstype", "options", "http", "status", "tcp", "dns", "file",
 	}
 }
 

@@ -111,6 +111,8 @@ func commonKeywords() map[string]keywords {
 		"resources[].restart_on": nameList(), "resources[].restart_on[]": name(),
 		"resources[].home": {"pattern": patternField}, "resources[].shell": {"pattern": patternField},
 		"resources[].version": {"pattern": patternVersion}, "resources[].conffiles": {"enum": []string{string(declaration.ConffilesKeep), string(declaration.ConffilesReplace), ""}},
+		"resources[].http": {"maxLength": 2000, "pattern": `^(https?://[^\x00-\x20#]+|.*\$\{.*)?$`}, "resources[].status": {"minimum": 0, "maximum": 599},
+		"resources[].tcp": {"maxLength": 2000}, "resources[].dns": {"pattern": `^([A-Za-z0-9_.-]{1,253}|.*\$\{.*)?$`}, "resources[].file": {"pattern": patternPath + `|^$|\$\{`},
 		"resources[].source": {"maxLength": 1000}, "resources[].fstype": {"maxLength": 64}, "resources[].options": {"maxLength": 1000},
 		"resources[].value": {"maxLength": declaration.ValueLimit, "pattern": `^[^\x00-\x08\x0a-\x1f\x7f]*$`},
 		"resources[].mode":  {"pattern": octalMode.String() + "|^$"},
@@ -264,7 +266,7 @@ func nothing(name string) any {
 	switch name {
 	case "content": // what is empty there is an empty file
 		return false
-	case "gid", "uid":
+	case "gid", "uid", "status":
 		return keywords{"const": 0}
 	case "enabled":
 		return false

@@ -72,7 +72,7 @@ func traitsWeight(r *declaration.Resource) int {
 	const keys = 200
 	n := keys
 	n += len(r.RestartOn) * idLimit
-	for _, text := range append([]string{r.Name, r.Owner, r.Group, r.Home, r.Shell, r.Unit, r.Version, r.Value, r.Source, r.FSType, r.Options}, r.Groups...) {
+	for _, text := range append([]string{r.Name, r.Owner, r.Group, r.Home, r.Shell, r.Unit, r.Version, r.Value, r.Source, r.FSType, r.Options, r.HTTP, r.TCP, r.DNS, r.File}, r.Groups...) {
 		n += escaped(text) + idLimit
 	}
 	return n

@@ -220,6 +220,24 @@ func TestWhatIsMountedComesBeforeWhatLiesBelow(t *testing.T) {
 	}
 }
 
+func TestChecksAreDeclared(t *testing.T) {
+	t.Parallel()
+	check := func(id string) manifest.BuiltResource {
+		return account(id, "check", declaration.Traits{HTTP: "http://127.0.0.1:80/${node.name}", Status: 204})
+	}
+	bad := account("bad", "check", declaration.Traits{TCP: "${node.name}"})
+	p := plan.Compile(whole("a b c", declared("a", holding(check("one"), check("two"))), declared("b", holding(check("one"))), declared("c", holding(bad))))
+	said := func(id string) declaration.Resource {
+		return declaration.Resource{ID: id, Type: declaration.Check, Traits: &declaration.Traits{HTTP: "http://127.0.0.1:80/laptop", Status: 204}}
+	}
+	if diff := cmp.Diff([]declaration.Resource{said("a/one"), said("a/two"), said("b/one")}, p.Body.Resources); diff != "" {
+		t.Errorf("%v %s", p.LeftOut, diff)
+	}
+	if got := fmt.Sprint(p.LeftOut); !strings.Contains(got, `resource "bad": its tcp: "laptop" is no address of TCP, want it as 127.0.0.1:5432`) {
+		t.Error(got)
+	}
+}
+
 // A host that does not know a type would refuse all that it is told: it is told
 // nothing of the module, and people are told why.
 func TestAnOldHostIsToldNothingThatItDoesNotKeep(t *testing.T) {

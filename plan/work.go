@@ -124,7 +124,7 @@ func (w *worked) resource(r manifest.BuiltResource, values map[string]string) st
 		why = link(r, &out, values)
 	case declaration.Archive:
 		why = w.archive(r, &out)
-	case declaration.Directory, declaration.Group, declaration.User, declaration.Service, declaration.Package, declaration.Sysctl, declaration.Mount:
+	case declaration.Directory, declaration.Group, declaration.User, declaration.Service, declaration.Package, declaration.Sysctl, declaration.Mount, declaration.Check:
 	default:
 		why = fmt.Sprintf("no host knows the type %q", r.Type)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"noxmesh/declaration"
 	"noxmesh/document"
+	"noxmesh/host/checks"
 	"noxmesh/host/keep"
 	"noxmesh/host/system"
 	"noxmesh/host/version"
@@ -33,6 +35,7 @@ type Engine struct {
 	digests []document.Digest      // of those
 	indexes map[document.Digest]index
 	kinds   []rankedKind
+	asker   checks.Asker
 	self    *version.Versions // of the host, where its package has started it; nil where it has not
 	soon    time.Duration     // when to look again, where that is before the next look for drift; 0 for not
 
@@ -225,6 +228,9 @@ func shared[T ~string](own, theirs T) T {
 // Spare leaves these resources alone for the next pass, where something else has
 // changed them and they are still to be what they are to be here.
 func (e *Engine) Spare(resources map[string]document.Digest) { e.spared = resources }
+
+// Ask is what else than this machine checks may ask.
+func (e *Engine) Ask(reach []netip.Prefix) { e.asker = checks.New(reach) }
 
 // Soon is when to look again after the last pass, where something is so new that
 // it is not known whether it stays; 0 where nothing is.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
+	"strings"
 
 	"noxmesh/archive"
 	"noxmesh/declaration"
@@ -126,6 +128,9 @@ func newItems(body declaration.Body) []*item {
 		items[i].come(ids, i, r.After)
 		items[i].come(ids, i, r.RestartsOn())
 	}
+	for i := range items {
+		items[i].comeLast(items[:i])
+	}
 	for i, it := range items {
 		if it.res.Path == "" {
 			continue
@@ -145,6 +150,19 @@ func newItems(body declaration.Body) []*item {
 func (it *item) come(ids map[string]int, i int, after []string) {
 	for _, id := range after {
 		if n, ok := ids[id]; ok && n < i {
+			it.needs = append(it.needs, n)
+		}
+	}
+}
+
+// comeLast says that what only asks comes after all that is earlier in its module.
+func (it *item) comeLast(earlier []*item) {
+	if !it.res.Type.Asks() {
+		return
+	}
+	module, _, _ := strings.Cut(it.res.ID, "/")
+	for n, e := range earlier {
+		if !e.res.Type.Asks() && strings.HasPrefix(e.res.ID, module+"/") && !slices.Contains(it.needs, n) {
 			it.needs = append(it.needs, n)
 		}
 	}

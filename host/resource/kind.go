@@ -52,6 +52,7 @@ func kinds() []rankedKind {
 		{of: declaration.Sysctl, kind: sysctls{}},
 		{of: declaration.Mount, kind: mounted{}, needs: "/bin/mount"},
 		{of: declaration.Service, kind: services{}, early: true, needs: "/run/systemd/system"}, // it is there where systemd has booted the machine
+		{of: declaration.Check, kind: checked{least: 5 * time.Second, most: 30 * time.Second}},
 	}
 }
 

@@ -1,0 +1,57 @@
+package resource
+
+import (
+	"fmt"
+	"testing"
+
+	"noxmesh/declaration"
+	"noxmesh/host/keep"
+	"noxmesh/report"
+)
+
+func inquiry(id, file string, after ...string) declaration.Resource {
+	return declaration.Resource{ID: id, Type: declaration.Check, After: after, Traits: &declaration.Traits{File: file}}
+}
+
+func TestACheckComesAfterItsModule(t *testing.T) {
+	t.Parallel()
+	dir := func(id, path string) declaration.Resource {
+		return declaration.Resource{ID: id, Type: declaration.Directory, Path: path, Mode: "0755"}
+	}
+	items := newItems(declaration.Body{Resources: []declaration.Resource{
+		dir("m/a", "/a"), inquiry("m/c", "/a/b"), dir("m/b", "/a/b"), inquiry("m/d", "/a/b"), inquiry("n/e", "/"), dir("o/f", "/x"), inquiry("m/g", "/", "m/d"), inquiry("m/h", "/", "m/a"),
+	}})
+	want := []string{"0 []", "1 [0]", "1 [0]", "2 [0 2]", "0 []", "0 []", "3 [3 0 2]", "2 [0 2]"}
+	for i, it := range items {
+		if got := fmt.Sprint(it.level, " ", it.needs); got != want[i] {
+			t.Errorf("%s: got %s, want %s", it.res.ID, got, want[i])
+		}
+	}
+}
+
+// What is only asked is asked at each look, and leaves nothing behind.
+func TestACheckHoldsNothing(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	for i := range m.engine.kinds {
+		if m.engine.kinds[i].of == declaration.Check {
+			m.engine.kinds[i].kind = checked{} // who asks once only
+		}
+	}
+	file := m.depot.file("m/f", "/etc/f", "x")
+	m.wantStates("f changed, c ok", file, inquiry("m/c", "/etc/f"))
+	if r := m.wantStates("f ok, c ok", file, inquiry("m/c", "/etc/f")); r.Wrote || !r.Right {
+		t.Errorf("%+v", r)
+	}
+	if len(m.engine.record.Holds) > 0 || m.engine.record.Done["m/c"] != "" {
+		t.Errorf("%+v", m.engine.record)
+	}
+	r := m.wantStates("f ok, c failed, d blocked", file, inquiry("m/c", "/etc/g"), inquiry("m/d", "/etc/f", "m/c"))
+	if got := r.Resources[1].Error; got != `look at "check m/c": look at /etc/g: there is nothing` || r.Right || r.Outcome != report.OutcomeFailed || m.engine.Soon() != lookAgain {
+		t.Errorf("%s %+v", got, r)
+	}
+	m.wantStates("f ok", file)
+	if e := m.engine.record.Entries["/etc/f"]; e.Phase != keep.Done {
+		t.Errorf("%+v", e)
+	}
+}
