@@ -32,7 +32,7 @@ func Table() []Row {
 	return []Row{
 		Version().Row, Status().Row, Plans().Row, Push().Row,
 		ModuleAdd().Row, Modules().Row, ModuleShow().Row, ModuleRemove().Row, ModuleLook().Row, ModuleHook().Row, ModulePolicy().Row, Declare().Row,
-		NodeAdd().Row, Nodes().Row, NodeShow().Row, NodeRemove().Row, Assign().Row, Unassign().Row,
+		NodeAdd().Row, Nodes().Row, NodeShow().Row, NodeRemove().Row, NodeAllow().Row, Assign().Row, Unassign().Row,
 		Builds().Row, BuildShow().Row, BuildCheck().Row, Log().Row, Provenance().Row, BuildCancel().Row, Collect().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
 		BuilderAdd().Row, Builders().Row, BuilderRemove().Row,
 		LoginAdd().Row, Join().Row, Hook().Row,
@@ -119,6 +119,12 @@ func NodeShow() Call[NodeIn, NodeShowOut] {
 // NodeRemove removes a node and cuts its link.
 func NodeRemove() Call[NodeIn, Nothing] {
 	return call[NodeIn, Nothing]("node-remove", http.MethodDelete, "/v1/nodes/{node}", identity.Operator, "Remove a node: its keys are refused from then on.")
+}
+
+// NodeAllow lets a plan go out that removes much of what a node holds.
+func NodeAllow() Call[NodeAllowIn, NodeAllowOut] {
+	return call[NodeAllowIn, NodeAllowOut]("node-allow", http.MethodPost, "/v1/nodes/{node}/allow", identity.Operator,
+		"Let a plan that would remove much of what a node holds be sent to it: this one, once.")
 }
 
 // Assign says that a module belongs on a node.

@@ -65,6 +65,7 @@ func answerAll(s *Server, reached *atomic.Int64) {
 	handleZero(s, Nodes(), reached)
 	handleZero(s, NodeShow(), reached)
 	handleZero(s, NodeRemove(), reached)
+	handleZero(s, NodeAllow(), reached)
 	handleZero(s, Assign(), reached)
 	handleZero(s, Unassign(), reached)
 	handleZero(s, Builds(), reached)

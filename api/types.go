@@ -155,6 +155,21 @@ type NodeIn struct {
 	Node string `json:"-" path:"node"`
 }
 
+// NodeAllowIn names a plan that is held back from a node, by its digest or the first of it.
+type NodeAllowIn struct {
+	Node   string `json:"-" path:"node"`
+	Digest string `json:"digest"`
+}
+
+// NodeAllowOut is what was allowed.
+type NodeAllowOut struct {
+	Node   string `json:"node"`
+	Name   string `json:"name"`
+	Gone   int    `json:"gone"` // resources that it removes
+	Of     int    `json:"of"`   // resources that the node holds
+	Digest string `json:"digest"`
+}
+
 // NodeAddIn names a new node.
 type NodeAddIn struct {
 	Node  string `json:"-" path:"node"`

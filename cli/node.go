@@ -13,7 +13,7 @@ import (
 )
 
 func (s *shell) node() *cobra.Command {
-	return group("node", "The nodes: the machines that are managed", s.nodeAdd(), s.nodeList(), s.nodeShow(), s.nodeRemove())
+	return group("node", "The nodes: the machines that are managed", s.nodeAdd(), s.nodeList(), s.nodeShow(), s.nodeAllow(), s.nodeRemove())
 }
 
 func (s *shell) nodeAdd() *cobra.Command {
@@ -143,6 +143,34 @@ func (s *shell) showNode(n api.NodeShowOut, now time.Time) {
 		}
 		s.words("  ", line)
 	}
+}
+
+func (s *shell) nodeAllow() *cobra.Command {
+	return printing[api.NodeAllowOut](&cobra.Command{
+		Use:   "allow NODE PLAN",
+		Short: "Let a plan that removes much go out to a node: this one, once",
+		Long: `Let a plan that removes much go out to a node. What would remove ten resources or
+more, and more than half of what the node holds, is held back from it until
+somebody allows it: a module that has lost what it puts on machines, or the wrong
+module unassigned, looks just like that. mesh status says which nodes wait for it,
+and mesh plan NODE shows what each should be.
+
+PLAN is the digest of what the node should be, or its first digits, eight at
+least. It is allowed once: what is another plan is another question.`,
+		Example:           "  mesh node allow laptop 3fa9c1d2e4b5",
+		Args:              arguments(2, 2),
+		ValidArgsFunction: each(s.nodeNames()),
+		RunE: func(c *cobra.Command, args []string) error {
+			out, err := ask(c.Context(), s, api.NodeAllow(), api.NodeAllowIn{Node: args[0], Digest: args[1]})
+			if err != nil {
+				return err
+			}
+			s.show(out, func() {
+				s.line("%s is told to be %s, which removes %d of the %d resources that it holds", out.Name, short(out.Digest), out.Gone, out.Of)
+			})
+			return nil
+		},
+	})
 }
 
 func (s *shell) nodeRemove() *cobra.Command {

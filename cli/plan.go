@@ -87,6 +87,9 @@ func (s *shell) showPlan(p status.Plan, all bool, now time.Time) {
 	for _, r := range p.Held {
 		s.words("  "+s.out.Paint(term.Bad, "not worked out"+span(r.Since, now)+", and nothing is sent:")+" "+r.Module+": ", r.Why)
 	}
+	if p.Removal != nil {
+		s.words("  ", p.Removal.Words())
+	}
 	for _, r := range p.LeftOut {
 		s.words("  "+s.out.Paint(term.Bad, "not worked out"+span(r.Since, now)+", left out:")+" "+r.Module+": ", r.Why)
 	}

@@ -104,6 +104,7 @@ func mixed() status.Status {
 		Nodes: []status.Node{
 			{Name: "alpha", State: "applied", LastSeen: ago(time.Second), Modules: []string{"site"}, Drift: 2, ClockAhead: -3 * 86400},
 			{
+				Removal:   &status.Removal{Gone: 40, Of: 45, Digest: "sha256:" + strings.Repeat("3f", 32), Command: "mesh node allow " + long + " 3f3f3f3f3f3f"},
 				Contested: []status.Contested{{Resource: "site/conf", Since: ago(time.Hour), Count: 12}},
 				Name:      long, State: "failed", LastSeen: ago(time.Second), Modules: []string{"board-with-a-name-that-goes-on", "dots", "site"},
 				Trouble: &status.Trouble{Says: sayings, Since: ago(26 * time.Hour), Count: 312, Stuck: true},

@@ -279,6 +279,9 @@ func nodeWords(n status.Node, now time.Time) string {
 	if n.Unwell != "" {
 		words = append(words, n.Unwell)
 	}
+	if n.Removal != nil {
+		words = append(words, n.Removal.Words())
+	}
 	if n.ClockAhead != 0 {
 		words = append(words, clockWords(n))
 	}

@@ -168,10 +168,12 @@ func (c *Controller) nodeStatus(v *view, n *nodeView) (status.Node, error) {
 		return status.Node{}, err
 	}
 	last := c.heard.last(n.ID)
+	message, _ := c.outbox.of(n.ID)
 	return status.OfNode(status.NodeFacts{
 		Node: n.Node, Wanted: w.of(n.Node), NotWorkedOut: n.dated(slices.Concat(w.held, w.leftOut)...), Modules: w.wanted,
 		Ignored:    c.conduct.ignored(n.ID),
 		ClockAhead: last.ahead, Unwell: last.unwell, Deaf: last.deaf,
+		Removal: message.removal,
 	}), nil
 }
 
@@ -209,6 +211,7 @@ func planOf(v *view, n *nodeView) (status.Plan, error) {
 		Node: n.ID, Name: n.Name, Behind: inventory.BehindOf(n.Node, want), Digest: string(want),
 		Modules: []status.PlanModule{}, Resources: []status.PlanResource{}, LeftOut: n.dated(p.LeftOut...), Held: n.dated(p.Held...),
 	}
+	out.Removal = heldBack(n.Node, removalOf(n.Node, p, want), want)
 	for _, m := range p.Body.Modules {
 		commit := ""
 		if b := v.made[n.declared[m.Module]]; b != nil {

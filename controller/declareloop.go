@@ -17,6 +17,7 @@ import (
 	inventorystore "noxmesh/inventory/store"
 	"noxmesh/link"
 	"noxmesh/plan"
+	"noxmesh/status"
 )
 
 // outbox is what each node should be told, and when a push went out whose
@@ -34,6 +35,7 @@ type message struct {
 	envelope *link.Envelope // nil where the node has it, or there is none
 	sent     time.Time
 	why      string
+	removal  *status.Removal // where that is how much it would remove
 }
 
 // answers reports whether the message is an answer to a node that has accepted this.
@@ -185,6 +187,9 @@ func (c *Controller) workOut(ctx context.Context, l looked) (message, error) {
 		return c.outbox.put(n.ID, message{}), nil
 	case c.has(l):
 		return c.outbox.put(n.ID, message{tuple: n.Wanted}), nil
+	}
+	if r := heldBack(n, removalOf(n, l.plan, l.short.of(n)), l.short.digest); r != nil {
+		return c.outbox.put(n.ID, message{tuple: n.Wanted, why: r.Words(), removal: r}), nil
 	}
 	tuple, err := c.issue(ctx, l)
 	if err != nil {

@@ -44,6 +44,7 @@ func (c *Controller) handlers() *api.Server {
 	api.Handle(s, api.Nodes(), c.answerNodes)
 	api.Handle(s, api.NodeShow(), c.answerNode)
 	api.Handle(s, api.NodeRemove(), c.answerNodeRemove)
+	api.Handle(s, api.NodeAllow(), c.answerNodeAllow)
 	api.Handle(s, api.Assign(), c.answerAssign)
 	api.Handle(s, api.Unassign(), c.answerUnassign)
 	api.Handle(s, api.Builds(), c.answerBuilds)

@@ -21,6 +21,7 @@ type NodeFacts struct {
 	Ignored      *Ignored
 	ClockAhead   time.Duration   // at its last hello: its clock before the controller's
 	Unwell       string          // at its last hello
+	Removal      *Removal        // why nothing new is sent to it, where that is how much it would remove
 	Deaf         trouble.Trouble // its hellos come, and what they are answered changes nothing
 }
 
@@ -92,7 +93,7 @@ func OfNode(f NodeFacts) Node {
 	if ahead := f.ClockAhead; ahead > clockSlack || ahead < -clockSlack {
 		out.ClockAhead = int64(ahead / time.Second)
 	}
-	out.Unwell = f.Unwell
+	out.Unwell, out.Removal = f.Unwell, f.Removal
 	if f.Deaf.Stuck() { // one answer may be lost
 		out.Deaf = TroubleOf(f.Deaf)
 	}
@@ -128,7 +129,7 @@ func (n *Node) read(last report.Report) {
 }
 
 // Bad reports whether the node failed, refuses what it is told, does not hear it,
-// is stuck, or stands against the record.
+// is stuck, stands against the record, or waits for a person to allow what it would remove.
 func (n Node) Bad() bool {
-	return n.State == Refused || n.Outcome == string(report.OutcomeFailed) || n.Finding != "" || n.Deaf != nil || (n.Trouble != nil && n.Trouble.Stuck)
+	return n.State == Refused || n.Outcome == string(report.OutcomeFailed) || n.Finding != "" || n.Deaf != nil || n.Removal != nil || (n.Trouble != nil && n.Trouble.Stuck)
 }

@@ -171,6 +171,10 @@ func TestOfNodeWhole(t *testing.T) {
 			t.Errorf("%d answers were lost: %+v, bad %v", count, is.Deaf, is.Bad())
 		}
 	}
+	removal := &status.Removal{Gone: 10, Of: 12, Digest: "sha256:00", Command: "mesh node allow laptop 00"}
+	if is := status.OfNode(node(func(f *status.NodeFacts) { f.Removal = removal })); is.Removal != removal || !is.Bad() {
+		t.Errorf("what waits for a person: %+v, bad %v", is, is.Bad())
+	}
 	empty := status.OfNode(status.NodeFacts{Wanted: document.Digest("")})
 	if empty.Modules == nil || empty.State != status.NotJoined {
 		t.Errorf("%+v", empty)

@@ -138,6 +138,7 @@ type Node struct {
 	Deaf         *Trouble         `json:"deaf,omitempty"` // its hellos come, and what they are answered changes nothing
 	Failing      []Failing        `json:"failing,omitempty"`
 	Contested    []Contested      `json:"contested,omitempty"`
+	Removal      *Removal         `json:"removal,omitempty"`        // what it should be is held back from it
 	NotWorkedOut int              `json:"not_worked_out,omitempty"` // how many reasons mesh plan shows
 	Reasons      []plan.Reason    `json:"reasons,omitempty"`        // those of them that stand against a module, and do not just wait for somebody to declare it
 	Ignored      *Ignored         `json:"ignored,omitempty"`
@@ -159,6 +160,20 @@ type Failing struct {
 	Resource string `json:"resource"`
 	State    string `json:"state"`
 	Error    string `json:"error,omitempty"`
+}
+
+// Removal is that what a node should be is held back from it, for it would remove more
+// than half of what the node holds, until a person allows just that.
+type Removal struct {
+	Gone    int    `json:"gone"`   // resources that would be removed
+	Of      int    `json:"of"`     // resources that the node holds
+	Digest  string `json:"digest"` // of what it should be
+	Command string `json:"command"`
+}
+
+// Words is the removal in a sentence.
+func (r Removal) Words() string {
+	return fmt.Sprintf("held back: it would remove %d of the %d resources that the node holds; %s allows it once", r.Gone, r.Of, r.Command)
 }
 
 // Contested is one resource that something else on the node writes too: it is put
@@ -196,8 +211,9 @@ type Plan struct {
 	Digest    string           `json:"digest"`
 	Modules   []PlanModule     `json:"modules"`
 	Resources []PlanResource   `json:"resources"`
-	LeftOut   []plan.Reason    `json:"left_out"` // new to the node and not worked out
-	Held      []plan.Reason    `json:"held"`     // nothing is sent to the node while these stand
+	LeftOut   []plan.Reason    `json:"left_out"`          // new to the node and not worked out
+	Held      []plan.Reason    `json:"held"`              // nothing is sent to the node while these stand
+	Removal   *Removal         `json:"removal,omitempty"` // nor while a person has not allowed this
 }
 
 // PlanModule is a module in a plan.
