@@ -26,6 +26,7 @@ type real struct {
 	*booted.Machine
 	net        *booted.Net
 	generation int64
+	disk       bool // its state is on a disk of its own, whose power can be cut
 }
 
 // boots is a machine for the cases of one test. Where none can be started that is
@@ -149,12 +150,43 @@ func textFile(id, path, text string) declaration.Resource {
 	return declaration.Resource{ID: "m/" + id, Type: declaration.File, Path: path, Mode: "0644", Digest: document.Digest("text:" + text)}
 }
 
+// ownDisk puts the host's state on a file system of its own.
+func (r *real) ownDisk(t testing.TB) {
+	t.Helper()
+	if r.disk {
+		return
+	}
+	r.disk = true
+	r.sh(t, `mknod /dev/loop-control c 10 237; for i in $(seq 0 63); do mknod /dev/loop$i b 7 $i; done
+truncate -s 32M /root/state.img && mkfs.ext4 -q /root/state.img && mount -o loop /root/state.img /mnt
+mkdir -p /var/lib/mesh-host && cp -a /var/lib/mesh-host/. /mnt/ && umount /mnt && mount -o loop /root/state.img /var/lib/mesh-host`)
+}
+
+// dies kills the program at this point. After an effect the power of its state's
+// disk goes with it: what it had not synced of what it knows is lost, and what it
+// has done to the machine is not. The next effect's "before" is the same moment
+// without that. It returns whether it came to the point.
+func (r *real) dies(t testing.TB, step []declaration.Resource, point string) bool {
+	t.Helper()
+	env := []string{"MESH_CRASH=" + point}
+	cut := strings.HasSuffix(point, ":after")
+	if cut {
+		env = append(env, "MESH_POWER=/var/lib/mesh-host")
+	}
+	_, killed := r.apply(t, step, env...)
+	if killed && cut {
+		r.sh(t, "umount /var/lib/mesh-host && mount -o loop /root/state.img /var/lib/mesh-host")
+	}
+	return killed
+}
+
 // sweep kills the program before and after each effect of the steps that has one
 // of these prefixes, each step in turn, and applies it again: then all must be as
 // if nothing had happened. What a step does before the machine is asked to be
 // empty again is told by facts.
 func (r *real) sweep(t *testing.T, prefixes []string, facts func(t testing.TB) string, steps ...[]declaration.Resource) {
 	t.Helper()
+	r.ownDisk(t)
 	var want []string
 	type kill struct {
 		step  int
@@ -180,7 +212,7 @@ func (r *real) sweep(t *testing.T, prefixes []string, facts func(t testing.TB) s
 			r.apply(t, steps[i])
 		}
 		step := append(steps, nil)[k.step]
-		if _, killed := r.apply(t, step, "MESH_CRASH="+k.point); !killed {
+		if !r.dies(t, step, k.point) {
 			t.Errorf("step %d, %s: it was not killed", k.step, k.point)
 		}
 		rep, _ := r.apply(t, step)
