@@ -27,7 +27,7 @@ Usage:
   mesh-host join TOKEN                let this machine into a mesh, once
   mesh-host apply FILE [--blobs DIR]  make it what a file says, once, without a mesh
   mesh-host plan FILE [--blobs DIR]   what that would do, and change nothing; 3 where it is something
-  mesh-host status                    who it is, what it accepted and applied, what fails
+  mesh-host status                    who it is, its version, what it accepted and applied, what fails
   mesh-host version
 
 Flags:
