@@ -49,6 +49,8 @@ func (f *flaws) option(option string) {
 		f.add("options", "take it out: what is declared is mounted", "is about what is not always mounted", option)
 	case "user", "users", "owner", "group":
 		f.add("options", "take it out: it is the host that mounts it", "is about who may mount it", option)
+	case "password", "password2", "pass":
+		f.add("options", "want credentials=PATH, of a file that only root may read", "would be read by everybody", key)
 	case strings.TrimSuffix(TimeoutOption, "="):
 		text := strings.TrimPrefix(option, TimeoutOption)
 		if _, err := strconv.ParseUint(text, 10, 16); err == nil {

@@ -96,6 +96,7 @@ func TestEveryRuleOfWhatIsNoFile(t *testing.T) {
 		`{"id":"board/m","type":"mount","path":"/srv/m","source":"x","fstype":"ext4","options":"ro,,noexec"}`:                                         `an option is empty`,
 		`{"id":"board/m","type":"mount","path":"/srv/m","source":"x","fstype":"ext4","options":"bind"}`:                                               `"bind" is no mount of its own`,
 		`{"id":"board/m","type":"mount","path":"/srv/m","source":"x","fstype":"ext4","options":"noauto"}`:                                             `"noauto" is about what is not always mounted; take it out: what is declared is mounted`,
+		`{"id":"board/m","type":"mount","path":"/srv/m","source":"x","fstype":"ext4","options":"password=x"}`:                                         `"password" would be read by everybody; want credentials=PATH`,
 		`{"id":"board/m","type":"mount","path":"/srv/m","source":"x","fstype":"ext4","options":"users"}`:                                              `"users" is about who may mount it`,
 		`{"id":"board/m","type":"mount","path":"/srv/m","source":"x","fstype":"ext4","options":"x-systemd.mount-timeout=x"}`:                          `"x-systemd.mount-timeout=x" is no time`,
 		`{"id":"board/m","type":"mount","path":"/srv/m","source":"x","fstype":"x"},{"id":"board/d","type":"directory","path":"/srv/m","mode":"0755"}`: `another resource has the path "/srv/m"`,

@@ -73,7 +73,7 @@ func TestMountsOnAMachine(t *testing.T) {
 	r.turn(t, "a device", func(t *testing.T) { r.device(t, empty) })
 	r.turn(t, "killed anywhere", func(t *testing.T) {
 		r.sweep(t, []string{"resource.mount", "resource.directory", "resource.staged"}, r.hangs,
-			list(hung("a", "/srv/b/c", "tmpfs", "tmpfs", "size=1M")), list(hung("a", "/srv/b/c", "tmpfs", "tmpfs", "size=2M,noexec")))
+			list(hung("a", "/srv/b", "tmpfs", "tmpfs", "size=1M")), list(hung("a", "/srv/b", "tmpfs", "tmpfs", "size=2M,noexec")))
 	})
 	empty(t)
 }
@@ -134,7 +134,8 @@ func (r *real) mountTable(t *testing.T, empty func(*testing.T)) {
 		},
 		{
 			name: "another line is there", before: "mkdir /srv/m; printf '\ntmpfs  /srv/m\ttmpfs noauto 1 2\n# end\n' >>/etc/fstab", all: one,
-			says: []string{"m changed"}, left: []string{"m removed"}, after: "tail -n 2 /etc/fstab | head -n 1 | grep -qx 'tmpfs /srv/m tmpfs size=1M 1 2'; rmdir /srv/m",
+			says: []string{"m changed"}, left: []string{"m removed [the line of mount /srv/m was there before: it stays, and so does what is mounted]"},
+			after: "set -e; tail -n 2 /etc/fstab | head -n 1 | grep -qx 'tmpfs /srv/m tmpfs size=1M 1 2'; umount /srv/m; rmdir /srv/m",
 		},
 		{
 			name: "two lines are there", before: "printf '\ntmpfs /srv/m tmpfs\ntmpfs /srv/m tmpfs\n' >>/etc/fstab", all: one,
@@ -172,7 +173,7 @@ func (r *real) mountTable(t *testing.T, empty func(*testing.T)) {
 		all[0].Drift = declaration.DriftReport
 		r.says(t, all, "m changed", "f changed")
 		r.sh(t, "umount /srv/m")
-		r.says(t, all, "m differs [not mounted]", `f blocked ("m/m" comes first, and is differs)`)
+		r.says(t, all, "m differs [not mounted]", `f blocked ("m/m" comes first, and differs)`)
 		r.says(t, nil, "f removed", "m removed")
 		r.sh(t, "printf '%%s' '%s' >/etc/fstab", someTable)
 		empty(t)
@@ -206,7 +207,9 @@ func (r *real) device(t *testing.T, empty func(*testing.T)) {
 	if got := r.sh(t, "tail -n 1 /etc/fstab; grep /srv/d /proc/mounts"); !strings.HasPrefix(got, `LABEL=two\040words /srv/d auto ro 0 0`+"\n/dev/disk7 /srv/d ext4 ro,relatime") {
 		t.Error(got)
 	}
-	// Another one in its place, which the host itself had mounted.
+	// Another one in its place, which the host itself had mounted, and back.
+	r.says(t, list(hung("d", "/srv/d", "tmpfs", "tmpfs", "")), "d changed")
+	r.says(t, list(hung("d", "/srv/d", "/dev/disk7", "auto", "")), "d changed")
 	r.says(t, list(hung("d", "/srv/d", "tmpfs", "tmpfs", "")), "d changed")
 	r.says(t, list(hung("d", "/srv/d", "/dev/disk7", "zzfs", "")),
 		`d failed (change "mount /srv/d": "mount" ended with 32: mount: /srv/d: unknown filesystem type 'zzfs'.; dmesg(1) may have more information after failed mount system call.)`)

@@ -132,11 +132,32 @@ func TestOptionsAreComparedAsFarAsTheKernelSaysThem(t *testing.T) {
 		{"size=50%", rel, "rw,size=1024k", ""},
 		{"errors=remount-ro", rel, "rw,errors=continue", "errors=continue"},
 		{"errors=remount-ro,data=ordered", rel, "rw", ""},
-		{"vers=4.2", rel, "rw,vers=4.2,addr=1", ""},
+		{"uid=board,gid=6", rel, "rw,uid=5,gid=5", "gid=5"},
 	} {
-		if got := (Mounted{Options: c.options, Super: c.super}).Unlike(c.declared); got != c.says {
+		if got := (Mounted{Type: "ext4", Options: c.options, Super: c.super}).Unlike(c.declared); got != c.says {
 			t.Errorf("%s of %s and %s: got %q, want %q", c.declared, c.options, c.super, got, c.says)
 		}
+	}
+}
+
+func TestWhatWasNegotiatedIsNotCompared(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"nfs4", "cifs", "fuse.sshfs"} {
+		m := Mounted{Type: kind, Options: "rw,relatime", Super: "rw,vers=4.2,rsize=65536"}
+		if got := m.Unlike("vers=4,rsize=1048576"); got != "" {
+			t.Errorf("%s: %s", kind, got)
+		}
+		if got := m.Unlike("vers=4,ro"); got != "rw" {
+			t.Errorf("%s: %s", kind, got)
+		}
+	}
+}
+
+func TestNoPasswordIsShown(t *testing.T) {
+	t.Parallel()
+	e := Entry{Source: "//nas/x", Path: "/srv/x", Type: "cifs", Options: "username=a,password=s3cr3t,pass=s3cr3t,ro"}
+	if got := e.Shown(); got != "//nas/x /srv/x cifs username=a,password=***,pass=***,ro" || !strings.Contains(e.line(), "password=s3cr3t") {
+		t.Error(got)
 	}
 }
 

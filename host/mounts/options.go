@@ -119,6 +119,9 @@ func (m Mounted) Unlike(options string) string {
 		}
 	}
 	say(access != want.access, access)
+	if m.isNegotiated() {
+		want.rest = nil
+	}
 	for _, option := range want.rest {
 		key, value, has := strings.Cut(option, "=")
 		for _, there := range super {
@@ -129,11 +132,20 @@ func (m Mounted) Unlike(options string) string {
 	return strings.Join(says, ",")
 }
 
+// isNegotiated reports whether what is mounted has its options from both ends: what
+// one of them has asked for says nothing of what became of it.
+func (m Mounted) isNegotiated() bool {
+	kind, _, _ := strings.Cut(m.Type, ".")
+	return slices.Contains([]string{"nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "fuse", "fuseblk"}, kind)
+}
+
 // sameValue compares what the kernel says of an option with what was declared: it
 // writes sizes in kilobytes, and modes without zeros before them.
 func sameValue(key, is, want string) bool {
 	switch {
 	case is == want, strings.HasSuffix(want, "%"):
+		return true
+	case (key == "uid" || key == "gid") && strings.Trim(want, "0123456789") != "": // a name
 		return true
 	case slices.Contains([]string{"mode", "umask", "fmask", "dmask"}, key):
 		return strings.TrimLeft(is, "0") == strings.TrimLeft(want, "0")

@@ -83,6 +83,18 @@ func (e Entry) String() string {
 	return escape(e.Source) + " " + escape(e.Path) + " " + escape(e.Type) + " " + escape(e.Options)
 }
 
+// Shown is String for whoever may see no password.
+func (e Entry) Shown() string {
+	options := strings.Split(e.Options, ",")
+	for i, option := range options {
+		if key, _, ok := strings.Cut(option, "="); ok && strings.HasPrefix(key, "pass") {
+			options[i] = key + "=***"
+		}
+	}
+	e.Options = strings.Join(options, ",")
+	return e.String()
+}
+
 func (e Entry) line() string {
 	rest := e.rest
 	if rest == "" {

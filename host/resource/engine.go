@@ -172,6 +172,9 @@ func (p *pass) block(it *item) {
 			continue
 		}
 		it.err = fault.New(fault.Conflict, "%q comes first, and is %s", need.res.ID, string(need.state))
+		if need.hollow {
+			it.err = fault.New(fault.Conflict, "%q comes first, and differs", need.res.ID)
+		}
 		it.state = report.StateBlocked
 		if need.state != report.StateWaiting {
 			return

@@ -91,9 +91,9 @@ func (p *pass) mountOf(h *holding, g ground) (*mount, error) {
 	return m, nil
 }
 
-// isOf reports whether something is mounted of this source. What is in memory is of none.
+// isOf reports whether something is mounted of this source.
 func (p *pass) isOf(on mounts.Mounted, source string) bool {
-	if on.Type == "tmpfs" || strings.TrimRight(on.Source, "/") == strings.TrimRight(source, "/") {
+	if strings.TrimRight(on.Source, "/") == strings.TrimRight(source, "/") {
 		return true
 	}
 	want, err := p.sys.Device(source)
@@ -121,7 +121,7 @@ func (m *mount) says() []string {
 	case len(m.lines) > 1:
 		says = append(says, "more than once in "+fstab)
 	case !m.lines[0].Same(m.line):
-		says = append(says, fstab+" says "+quote(m.lines[0].String()))
+		says = append(says, fstab+" says "+quote(m.lines[0].Shown()))
 	}
 	return says
 }
@@ -245,6 +245,10 @@ func (mounted) leave(ctx context.Context, p *pass, all []*holding) {
 		note := readMountNote(h.hold.Note)
 		if len(note.sources) == 0 && !note.line {
 			h.stays = h.hold.Subject + " was there before, and stays"
+			continue
+		}
+		if !note.line {
+			h.stays = "the line of " + h.hold.Subject + " was there before: it stays, and so does what is mounted"
 			continue
 		}
 		if err := p.leaveMount(ctx, h, note); err != nil {

@@ -147,7 +147,7 @@ func (p *pass) leaveMount(ctx context.Context, h *holding, note mountNote) error
 			return err
 		}
 	}
-	if note.line && !slices.ContainsFunc(g.table.Of(path), func(e mounts.Entry) bool { return !mine(e.Source) && len(note.sources) > 0 }) {
+	if !slices.ContainsFunc(g.table.Of(path), func(e mounts.Entry) bool { return !mine(e.Source) && len(note.sources) > 0 }) {
 		if err := p.changeTable(func(t mounts.Table) mounts.Table { return t.Without(path) }); err != nil {
 			return err
 		}

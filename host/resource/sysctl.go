@@ -194,10 +194,18 @@ func (p *pass) putText(at, text string) error {
 	if err == nil {
 		err = dir.SyncOne(pl.temp())
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = commit(pl, found{})
 	}
-	return commit(pl, found{})
+	return p.about("write", at, err)
+}
+
+// about is why something could not be done with a file of settings.
+func (p *pass) about(doing, at string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fault.Wrap(fault.Conflict, p.sys.Say(system.Cause(err), at), "%s %q", doing, at)
 }
 
 // dropText removes a file of the host's own, and what a killed host staged beside it.
@@ -207,13 +215,14 @@ func (p *pass) dropText(at string) error {
 		return nothingThere(err)
 	}
 	pl := place{dir, path.Base(at)}
-	if err := unstage(pl); err != nil {
-		return err
+	err = unstage(pl)
+	if err == nil {
+		if _, err = dir.Lstat(pl.name); err != nil {
+			return p.about("look at", at, nothingThere(err))
+		}
+		err = remove(pl, keep.File)
 	}
-	if _, err := dir.Lstat(pl.name); err != nil {
-		return nothingThere(err)
-	}
-	return remove(pl, keep.File)
+	return p.about("remove", at, err)
 }
 
 // leave removes the host's file, and puts back what was found before the host set
