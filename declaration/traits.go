@@ -22,6 +22,7 @@ type Traits struct {
 	Shell  string   `json:"shell,omitempty"`  // user
 
 	Owner string `json:"owner,omitempty"` // what is at a path: whose it is, a name or a number; not looked at where it is not said
+	Swap  bool   `json:"swap,omitempty"`  // archive: its folder becomes another one in one step
 
 	Unit      string   `json:"unit,omitempty"`       // service
 	State     string   `json:"state,omitempty"`      // service: Running or Stopped
@@ -117,6 +118,9 @@ func Keeps(t Type) string { return "keeps-" + string(t) }
 // above 0777 of what is at a path.
 const KeepsOwner = "keeps-owner"
 
+// KeepsSwap is the capability of a host that swaps archives.
+const KeepsSwap = "keeps-swap"
+
 // Subject is what of the machine the resource is about, which no other one is: its
 // path, or what it is and its name, as "user board".
 func (r *Resource) Subject() string {
@@ -159,6 +163,7 @@ func (t *Traits) Keys() []string {
 		{"home", t.Home != ""},
 		{"shell", t.Shell != ""},
 		{"owner", t.Owner != ""},
+		{"swap", t.Swap},
 		{"unit", t.Unit != ""},
 		{"state", t.State != ""},
 		{"enabled", t.Enabled != nil},

@@ -147,6 +147,8 @@ func TestKeysAreAllTraits(t *testing.T) {
 			f.SetString("x")
 		case reflect.Int64:
 			f.SetInt(1)
+		case reflect.Bool:
+			f.SetBool(true)
 		case reflect.Slice:
 			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
 		case reflect.Pointer:

@@ -28,7 +28,7 @@ func FieldsOf(t Type) (Fields, bool) {
 	case Link:
 		return Fields{Must: []string{"path", "target"}, May: []string{"owner", "group"}}, true
 	case Archive:
-		return Fields{Must: []string{"path", "digest"}, May: []string{"owner", "group"}}, true
+		return Fields{Must: []string{"path", "digest"}, May: []string{"owner", "group", "swap"}}, true
 	case Group:
 		return Fields{Must: []string{"name"}, May: []string{"gid"}}, true
 	case User:
@@ -50,7 +50,7 @@ func FieldsOf(t Type) (Fields, bool) {
 // fieldNames is every key that depends on the type.
 func fieldNames() []string {
 	return []string{
-		"path", "mode", "target", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles",
+		"path", "mode", "target", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "swap", "unit", "state", "enabled", "restart_on", "version", "conffiles",
 		"value", "source", "fstype", "options", "http", "status", "tcp", "dns", "file",
 	}
 }

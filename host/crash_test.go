@@ -173,6 +173,23 @@ func bundled(t testing.TB, generation int64, fill func(*packer) []declaration.Re
 	return bundle{file, dir, p.things}
 }
 
+// swapped is an archive that comes all at once.
+func (p *packer) swapped(id, path string, files map[string]string) declaration.Resource {
+	p.t.Helper()
+	r := p.archive(id, path, files)
+	r.Traits = &declaration.Traits{Swap: true}
+	return r
+}
+
+// unmixed is that of what is swapped there is all of the one or all of the other.
+func unmixed(t testing.TB, root, point string) {
+	t.Helper()
+	one, two := describe(filepath.Join(root, "opt/whole/one")), describe(filepath.Join(root, "opt/whole/in/two"))
+	if one != two {
+		t.Errorf("%s: what is swapped is a mixture of %q and %q", point, one, two)
+	}
+}
+
 // apply runs the program, with what the crash runner is to do.
 func (b bundle) apply(t testing.TB, root string, env ...string) (code int, killed bool, said string) {
 	t.Helper()
@@ -196,6 +213,7 @@ func crashBefore(p *packer) []declaration.Resource {
 		p.file("gone", "/srv/deep/gone", "gone"), p.link("link", "/etc/current", "app/conf"), p.file("turns", "/turns", "file"),
 		p.archive("site", "/opt/site", map[string]string{"index": "one", "img/a": "a", "img/l": "->a", "old": "old", "turns/in": "in"}),
 		p.file("over", "/etc/was", "taken over"), p.file("moves", "/moves/from", "moves"),
+		p.swapped("whole", "/opt/whole", map[string]string{"one": "before", "in/two": "before", "same": "same", "gone/x": "x", "turns": "file"}),
 	}
 }
 
@@ -205,6 +223,7 @@ func crashAfter(p *packer) []declaration.Resource {
 		p.link("link", "/etc/current", "app/same"), p.directory("turns", "/turns"), p.file("inside", "/turns/inside", "in"),
 		p.archive("site", "/opt/site", map[string]string{"index": "two", "img/a": "a", "img/l": "->.", "new/n": "new", "turns": "file now"}),
 		p.file("moves", "/moves/to", "moves"),
+		p.swapped("whole", "/opt/whole", map[string]string{"one": "after", "in/two": "after", "same": "same", "new/l": "->../same", "turns/in": "folder"}),
 	}
 }
 
@@ -250,7 +269,7 @@ func TestKilledAnywhere(t *testing.T) {
 	for _, e := range list(before, before) {
 		kills = append(kills, kill{before, before, e + ":before"}, kill{before, before, e + ":after"})
 	}
-	t.Logf("%d kills", len(kills))
+	t.Logf("%d kills, %d of a swap", len(kills), len(slices.DeleteFunc(slices.Clone(kills), func(k kill) bool { return !strings.Contains(k.point, ".swap.") })))
 	for _, name := range []string{"keep.plan.save", "keep.changing.save", "keep.changing.drop"} {
 		if !slices.ContainsFunc(kills, func(k kill) bool { return strings.HasPrefix(k.point, name+"#") }) {
 			t.Errorf("%q is never reached: the sweep of the line does not come to that", name)
@@ -313,6 +332,7 @@ func touched(root, path string) bool {
 // claims is that the record of a killed host says done of nothing that is not so.
 func claims(t testing.TB, root, point string) {
 	t.Helper()
+	unmixed(t, root, point)
 	n, err := observe.Node(root)
 	must(t, err)
 	for i, thing := range n.Things {

@@ -144,6 +144,7 @@ func (c outage) happens(t *testing.T) {
 // never a part of it, and gone only where it was not there or is not to be.
 func (c outage) oldOrNew(t *testing.T, root string) {
 	t.Helper()
+	unmixed(t, root, c.Point)
 	was := map[string]string{"/etc/was": "was here", "/opt/site/foreign": "foreign"}
 	for p, what := range c.first.things {
 		was[p] = what

@@ -35,7 +35,7 @@ func fieldsOf(resourceType string) fields {
 		typeFile:      {source: []string{"path", "content|from"}, built: []string{"path", "content|digest"}, may: []string{"mode", "size", "owner", "group"}},
 		typeDirectory: {source: []string{"path"}, built: []string{"path"}, may: []string{"mode", "owner", "group"}},
 		typeLink:      {source: []string{"path", "target"}, built: []string{"path", "target"}, may: []string{"owner", "group"}},
-		typeArchive:   {source: []string{"path", "artifact"}, built: []string{"path", "digest"}, may: []string{"owner", "group"}},
+		typeArchive:   {source: []string{"path", "artifact"}, built: []string{"path", "digest"}, may: []string{"owner", "group", "swap"}},
 	}
 	if f, ok := table[resourceType]; ok {
 		return f
@@ -138,6 +138,7 @@ func resourceExamples() map[string]string {
 		"resources[].mode":       `"0644"`,
 		"resources[].after":      `["data"]`,
 		"resources[].owner":      `"board"`,
+		"resources[].swap":       `true`,
 		"resources[].group":      `"board"`,
 		"resources[].name":       `"board"`,
 		"resources[].uid":        `712`,

@@ -51,6 +51,7 @@ func resourceKeys() []Key {
 		{"resources[].owner", "name or number of a user", "of a file, a directory, a link and an archive with all that is in it: whose it is; not looked at where it is not given. A number is written as text, as `\"712\"`"},
 		{"resources[].content", "text", "of a file: what is in it, at most 64 KiB"},
 		{"resources[].from", "relative path", "of a file: the file of the module's folder that it is, as it is, at most 256 MiB"},
+		{"resources[].swap", "`true` or `false`", "of an archive: another one comes in its place all at once, and never file by file. Its folder is wholly the module's then, see below"},
 		{"resources[].target", "text", "of a link: where it leads to"},
 		{"resources[].artifact", "name", "of an archive: one of `build.artifacts`"},
 		{"resources[].name", "name of a user, a group, a package or a sysctl; must be there of each", "what it is called on the machine. Of a user and a group lower-case letters, digits, `_` and `-`, at most 32; not `root`. Of a package as the machine's package manager calls it; of another architecture than the machine's with it, as `libc6:i386`. Of a sysctl as sysctl(8) has it, as `net.ipv4.ip_forward`; an interface whose name has a dot as `net.ipv4.conf.eth0/100.forwarding`"},

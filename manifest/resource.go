@@ -94,6 +94,10 @@ func (c *checker) below(things []thing, paths map[string]int) {
 				c.Fault(document.At("resources", i)+".path", "want a path that no file or link is on the way to", "%q lies below %q, and %s is a %s",
 					document.Short(t.path), document.Short(dir), document.At("resources", over), things[over].kind)
 			}
+			if ok && things[over].traits != nil && things[over].traits.Swap {
+				c.Fault(document.At("resources", i)+".path", "want a path elsewhere, or no swap", "%q lies in %q, and %s, which is swapped, would take it away",
+					document.Short(t.path), document.Short(dir), document.At("resources", over))
+			}
 		}
 	}
 }
@@ -197,7 +201,7 @@ func (c *checker) belong(at string, t thing) {
 
 func fieldNames() []string {
 	return []string{
-		"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "unit", "state", "enabled", "restart_on", "version", "conffiles",
+		"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "swap", "unit", "state", "enabled", "restart_on", "version", "conffiles",
 		"value", "source", "fstype", "options", "http", "status", "tcp", "dns", "file",
 	}
 }

@@ -270,6 +270,8 @@ func nothing(name string) any {
 		return keywords{"const": 0}
 	case "enabled":
 		return false
+	case "swap":
+		return keywords{"const": false}
 	case "groups", "restart_on":
 		return keywords{"maxItems": 0}
 	}

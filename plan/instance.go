@@ -122,19 +122,26 @@ type keeping struct{ capability, what string }
 func kept(b manifest.Built) []keeping {
 	var all []keeping
 	for _, r := range b.Resources {
-		t := declaration.Type(r.Type)
-		k := keeping{declaration.Keeps(t), "a resource of type " + r.Type}
-		switch _, known := declaration.FieldsOf(t); {
-		case !known:
-			continue
-		case declaration.SaysWhose(t, r.Mode, r.Traits):
-			k = keeping{declaration.KeepsOwner, "a resource with an owner, a group, or a mode above 0777"}
-		case t.IsFile():
-			continue
+		for _, k := range keptOf(r) {
+			if !slices.Contains(all, k) {
+				all = append(all, k)
+			}
 		}
-		if !slices.Contains(all, k) {
-			all = append(all, k)
-		}
+	}
+	return all
+}
+
+func keptOf(r manifest.BuiltResource) (all []keeping) {
+	t := declaration.Type(r.Type)
+	_, known := declaration.FieldsOf(t)
+	if known && !t.IsFile() {
+		all = append(all, keeping{declaration.Keeps(t), "a resource of type " + r.Type})
+	}
+	if declaration.SaysWhose(t, r.Mode, r.Traits) {
+		all = append(all, keeping{declaration.KeepsOwner, "a resource with an owner, a group, or a mode above 0777"})
+	}
+	if r.Traits != nil && r.Swap {
+		all = append(all, keeping{declaration.KeepsSwap, "an archive that is swapped"})
 	}
 	return all
 }

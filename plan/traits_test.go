@@ -26,7 +26,7 @@ func whole(assigned string, modules ...plan.Module) plan.Facts {
 			can = append(can, declaration.Keeps(t))
 		}
 	}
-	can = append(can, declaration.KeepsOwner)
+	can = append(can, declaration.KeepsOwner, declaration.KeepsSwap)
 	f.Can = &can
 	return f
 }
@@ -250,11 +250,22 @@ func TestAnOldHostIsToldNothingThatItDoesNotKeep(t *testing.T) {
 	shared := declared("c", holding(manifest.BuiltResource{ID: "d", Type: "directory", Path: "/d", Mode: "2775"}))
 	mine, ours, unknown := facts("b c", "", site, owned), facts("b c", "c", site, shared), facts("b c", "", site, shared)
 	mine.Can, ours.Can = &[]string{"keeps-group"}, &[]string{"keeps-group"}
+	whole := declared("c", func(m *manifest.Built) {
+		for i := range m.Resources {
+			m.Resources[i].Traits = &declaration.Traits{Swap: true}
+		}
+	}, "archive d /srv/c A")
+	swaps := facts("b c", "", site, whole)
+	swaps.Can = &[]string{declaration.KeepsOwner}
 	const what = `has a resource with an owner, a group, or a mode above 0777`
 	const lacks = what + `, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does`
 	check(t, []compileCase{
 		{name: "an owner", facts: mine, body: "b", wanted: "b c", leftOut: "c: " + lacks},
 		{name: "a mode, and the node has it", facts: ours, body: "b", wanted: "b c", held: "c: " + lacks},
+		{
+			name: "a swap", facts: swaps, body: "b", wanted: "b c",
+			leftOut: "c: has an archive that is swapped, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does",
+		},
 		{name: "a mode, and nothing was heard yet", facts: unknown, body: "b", wanted: "b c", leftOut: "c: " + what + ", and the node has not reported yet which its host keeps"},
 	})
 	const why = `has a resource of type user, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does`

@@ -43,6 +43,7 @@ func (p *pass) expand(ctx context.Context) {
 		}
 	}
 	p.conflicts()
+	p.shares()
 	p.forgetIndexes(kept)
 }
 

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"path"
 	"slices"
@@ -141,9 +142,10 @@ func (c *cleaning) waits(e keep.Entry) bool {
 	return it != nil && (!it.right() || !it.known)
 }
 
-// shared reports whether something that is wanted lies in a directory that the host made.
+// shared reports whether something that is wanted lies in a directory that the host made,
+// which perhaps was to become something else and has not.
 func (c *cleaning) shared(e keep.Entry) bool {
-	return e.Thing.Kind == keep.Directory && c.needed[e.Place()] && e.Origin == keep.Made
+	return (e.Thing.Kind == keep.Directory || e.Was == keep.Directory) && c.needed[e.Place()] && e.Origin == keep.Made
 }
 
 // leave is what becomes of one thing that no resource declares.
@@ -159,6 +161,9 @@ func (c *cleaning) leave(e keep.Entry) {
 		if e.ID != "" {
 			c.say(e.ID, "")
 			e.ID = ""
+			if e.Thing.Kind != keep.Directory {
+				e.Thing, e.Was = keep.Thing{Path: p, Kind: keep.Directory, Mode: 0o755}, 0
+			}
 			c.record.Entries[p] = e
 			c.dirty = true
 		}
@@ -173,7 +178,7 @@ func (c *cleaning) leave(e keep.Entry) {
 func (c *cleaning) release(e keep.Entry) {
 	if pl, err := at(c.sys, e.Place()); err == nil && pl.real() == e.Place() {
 		c.wrote = c.wrote || e.Phase != keep.Done
-		if err := unstage(pl); err != nil {
+		if err := c.clear(pl); err != nil {
 			c.cannot(e, err)
 			return
 		}
@@ -191,6 +196,8 @@ func (c *cleaning) removeMade(e keep.Entry) {
 	}
 	says, err := c.takeAway(e)
 	switch {
+	case errors.Is(err, errWaits):
+		c.need(e.Place())
 	case err != nil:
 		c.need(e.Place())
 		c.cannot(e, err)
@@ -213,6 +220,20 @@ func placed(e keep.Entry) keep.Thing {
 	return t
 }
 
+// errWaits is that something else is to be at the place of a thing, and is not right
+// there yet: it may be this very thing that is in its way.
+var errWaits = errors.New("its place waits for something else")
+
+// rightAt reports whether what is declared at this path is as declared.
+func (c *cleaning) rightAt(p string) bool {
+	for _, it := range c.items {
+		if slices.ContainsFunc(it.works, func(w *work) bool { return w.want.Path == p }) {
+			return it.right()
+		}
+	}
+	return true
+}
+
 // takeAway removes one thing, or says why it is not the host's to remove.
 func (c *cleaning) takeAway(e keep.Entry) (string, error) {
 	f, pl, err := look(c.sys, placed(e), &c.eyes[0])
@@ -225,7 +246,7 @@ func (c *cleaning) takeAway(e keep.Entry) (string, error) {
 	c.devices[pl.dir.Device()] = path.Dir(e.Place())
 	if e.Phase != keep.Done && pl.real() == e.Place() {
 		c.wrote = true
-		if err := unstage(pl); err != nil {
+		if err := c.clear(pl); err != nil {
 			return "", err
 		}
 	}
@@ -235,6 +256,8 @@ func (c *cleaning) takeAway(e keep.Entry) (string, error) {
 		return "", nil
 	case pl.real() != e.Place():
 		return e.Place() + " leads to " + pl.real() + ", which the host did not make, and that stays", nil
+	case where != "" && !c.rightAt(where):
+		return "", errWaits
 	case where != "":
 		return e.Thing.Path + " is where " + where + " is", nil
 	case f.kind != e.Thing.Kind && f.kind != e.Was:

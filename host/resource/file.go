@@ -95,12 +95,12 @@ func (e *eye) has(d document.Digest) bool {
 // stageFile writes a file beside its place, with the bytes that fill writes.
 func stageFile(pl place, want keep.Thing, e *eye, fill func(io.Writer) error) error {
 	return anew(pl, func() error {
-		return effect.Do("resource.file.stage", func() error { return writeFile(pl, want, e, fill) })
+		return effect.Do("resource.file.stage", func() error { return writeFile(pl.dir, pl.temp(), want, e, fill) })
 	})
 }
 
-func writeFile(pl place, want keep.Thing, e *eye, fill func(io.Writer) error) (err error) {
-	file, err := pl.dir.Create(pl.temp())
+func writeFile(dir *system.Dir, name string, want keep.Thing, e *eye, fill func(io.Writer) error) (err error) {
+	file, err := dir.Create(name)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 // and whose each thing is: from then on a kill at any moment leaves nothing
 // behind whose origin is not known.
 func (p *pass) intend(items []*item) {
+	p.each(items, p.meanSwap)
 	for _, it := range items {
 		for _, w := range it.works {
 			if w.found.same || it.settled() {
@@ -44,8 +45,7 @@ func (p *pass) saveFor(items []*item) {
 
 // mean is the line of the record for one thing that differs.
 func (p *pass) mean(it *item, w *work) error {
-	_, ours := p.record.Entries[w.want.Path]
-	if err := p.replaceable(w, ours); err != nil {
+	if err := p.replaceable(w, p.ours(w)); err != nil {
 		return err
 	}
 	if err := p.shut(w); err != nil {
@@ -75,10 +75,8 @@ func (p *pass) mean(it *item, w *work) error {
 		return nil
 	default:
 		p.dirty = p.dirty || p.lightly[w.want.Path]
+		e.Was = turned(e, w)
 		e.Phase = keep.Changing
-		if e.Thing.Kind != w.want.Kind {
-			e.Was = e.Thing.Kind
-		}
 	}
 	e.Thing, e.ID, e.Real = w.want, it.res.ID, elsewhere(w.want.Path, real)
 	if p.record.Entries[w.want.Path] != e {
@@ -91,6 +89,15 @@ func (p *pass) mean(it *item, w *work) error {
 		p.meanBelow(real)
 	}
 	return nil
+}
+
+// turned is the kind that a thing which becomes another one has been. Where an earlier
+// change has come to nothing, it is still what it was before that.
+func turned(e keep.Entry, w *work) keep.Kind {
+	if e.Thing.Kind != w.want.Kind && (e.Was == 0 || w.found.kind == e.Thing.Kind) {
+		return e.Thing.Kind
+	}
+	return e.Was
 }
 
 // putBack reports whether the thing has only drifted from what the record on the
@@ -137,6 +144,32 @@ func (p *pass) entry(at, real string) (keep.Entry, bool) {
 
 // inherit takes over the line of a place that was reached by another path.
 func (p *pass) inherit(real string) (keep.Entry, bool) {
+	at, had := p.heir(real)
+	if !had {
+		return keep.Entry{}, false
+	}
+	e := p.record.Entries[at]
+	delete(p.record.Entries, at)
+	p.dirty = true
+	return e, true
+}
+
+// ours reports whether the record has what is at a thing's place, perhaps by another path.
+func (p *pass) ours(w *work) bool {
+	if _, had := p.record.Entries[w.want.Path]; had || w.found.kind == 0 {
+		return had
+	}
+	real, err := p.realOf(w.want.Path)
+	if err != nil {
+		return false
+	}
+	_, had := p.heir(real)
+	return had
+}
+
+// heir is the path under which the record has what is at a place, where that is no
+// longer declared.
+func (p *pass) heir(real string) (string, bool) {
 	if p.alias == nil {
 		p.alias = map[string]string{}
 		for at, e := range p.record.Entries {
@@ -147,12 +180,10 @@ func (p *pass) inherit(real string) (keep.Entry, bool) {
 	}
 	for _, at := range []string{real, p.alias[real]} {
 		if e, had := p.record.Entries[at]; had && !p.wanted[at] && e.Place() == real {
-			delete(p.record.Entries, at)
-			p.dirty = true
-			return e, true
+			return at, true
 		}
 	}
-	return keep.Entry{}, false
+	return "", false
 }
 
 // realOf is where the path leads, or will, where directories on the way are
@@ -241,6 +272,12 @@ func (p *pass) meanParent(dir string) error {
 
 // makeDirectories makes what the item's things lie in, and its own directories.
 func (p *pass) makeDirectories(it *item) {
+	if it.swap {
+		if err := p.makeParents(path.Dir(it.res.Path)); err != nil {
+			it.broken("make", it.res.Path, err)
+		}
+		return
+	}
 	for _, w := range it.works {
 		if w.found.same {
 			continue

@@ -33,6 +33,7 @@ type item struct {
 	known  bool     // works are all that it consists of
 	fixed  bool
 	hollow bool // it differs, and what lies in it is not there
+	swap   bool // it is made as a whole, and comes in one step
 }
 
 // pack is an archive on its way through a pass.
@@ -47,6 +48,7 @@ type work struct {
 	found  found
 	real   string         // where its path truly leads, where that is another
 	entry  *archive.Entry // of an archive's
+	anew   bool           // where it differs, another one comes in its place, whatever the difference
 	staged bool
 	placed bool // it was staged, put on the disk, and has its name
 	wrote  bool

@@ -67,7 +67,7 @@ func (e *Engine) Keeps() []string {
 		}
 	}
 	if e.sys.Whole() {
-		all = append(all, declaration.KeepsOwner)
+		all = append(all, declaration.KeepsOwner, declaration.KeepsSwap)
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"noxmesh/host/keep"
+	"noxmesh/host/system"
 	"noxmesh/internal/effect"
 )
 
@@ -29,12 +30,14 @@ func lookLink(f *found, pl place, want keep.Thing, e *eye) error {
 // stageLink makes the link beside its place.
 func stageLink(pl place, want keep.Thing) error {
 	return anew(pl, func() error {
-		return effect.Do("resource.link.stage", func() error {
-			err := pl.dir.Symlink(want.Target, pl.temp())
-			if err == nil && want.Owner|want.Group != 0 {
-				err = pl.dir.GiveLink(pl.temp(), giving(want))
-			}
-			return err
-		})
+		return effect.Do("resource.link.stage", func() error { return layLink(pl.dir, pl.temp(), want) })
 	})
+}
+
+func layLink(dir *system.Dir, name string, want keep.Thing) error {
+	err := dir.Symlink(want.Target, name)
+	if err == nil && want.Owner|want.Group != 0 {
+		err = dir.GiveLink(name, giving(want))
+	}
+	return err
 }

@@ -164,7 +164,11 @@ func (m *model) draw(id, p string, closed, inner map[string]bool) (declaration.R
 		for _, body := range files {
 			m.depot.bodies[document.Sum([]byte(body))] = []byte(body)
 		}
-		return m.depot.archive(m.t, id, p, files), true
+		r := m.depot.archive(m.t, id, p, files)
+		if rapid.Bool().Draw(m.rt, "swap") {
+			r = swapped(r)
+		}
+		return r, true
 	}
 	return directory(id, p, "0755"), true
 }
@@ -241,7 +245,7 @@ func (m *model) onlyForeignFailures(all []declaration.Resource, r Result) {
 		paths[res.ID] = res.Path
 	}
 	for _, res := range r.Resources {
-		blamed := strings.Contains(res.Error, "did not make") || strings.Contains(res.Error, "not a directory") || strings.Contains(res.Error, "same place")
+		blamed := strings.Contains(res.Error, "did not make") || strings.Contains(res.Error, "was there before") || strings.Contains(res.Error, "not a directory") || strings.Contains(res.Error, "same place")
 		if res.State == report.StateFailed && !blamed && !m.astray(paths[res.ID]) {
 			m.rt.Fatalf("%s failed, and nobody is in the way: %s", res.ID, res.Error)
 		}

@@ -158,8 +158,11 @@ func (p *previewing) file(ctx context.Context, it *item) {
 		p.add(it, c)
 		return
 	}
+	p.markSwap(it)
+	p.room([]*item{it})
+	p.meanSwap(it)
 	for _, w := range it.works {
-		if w.found.same {
+		if w.found.same || it.settled() {
 			continue
 		}
 		err := p.holdsOthers(w)
@@ -170,6 +173,9 @@ func (p *previewing) file(ctx context.Context, it *item) {
 			it.broken("replace", w.want.Path, err)
 			return
 		}
+	}
+	if it.settled() {
+		return
 	}
 	first := it.works[0]
 	if first.found.kind == 0 {

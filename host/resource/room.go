@@ -44,7 +44,7 @@ type needs struct{ bytes, files int64 }
 func (r *rooms) take(it *item) error {
 	var all map[uint64]needs
 	for _, w := range it.works {
-		if !w.toStage() || !r.find(parent(w.want.Path)) {
+		if !w.toStage() && (!it.swap || w.want.Kind != keep.Directory) || !r.find(parent(w.want.Path)) {
 			continue
 		}
 		if all == nil {

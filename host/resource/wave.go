@@ -14,7 +14,7 @@ import (
 
 // toStage reports whether the thing must be written anew, beside its place.
 func (w *work) toStage() bool {
-	return !w.found.same && (!w.found.body || w.found.tied) && w.want.Kind != keep.Directory
+	return !w.found.same && (!w.found.body || w.found.tied || w.anew) && w.want.Kind != keep.Directory
 }
 
 // wave brings items that depend on nothing outside of it to what is declared.
@@ -26,12 +26,18 @@ func (p *pass) wave(ctx context.Context, items []*item) {
 }
 
 func (p *pass) waveOfFiles(ctx context.Context, items []*item) {
+	p.sweep(items)
 	p.owners(items)
 	p.look(items)
+	if later := p.beyond(items); len(later) > 0 {
+		items = slices.DeleteFunc(slices.Clone(items), func(it *item) bool { return slices.Contains(later, it) })
+		defer p.waveOfFiles(ctx, later)
+	}
 	differing := p.differing(items)
 	if len(differing) == 0 {
 		return
 	}
+	p.each(differing, p.markSwap)
 	p.each(differing, func(it *item) { p.openArchive(ctx, it) })
 	p.room(differing)
 	p.intend(differing)
@@ -199,6 +205,13 @@ func (p *pass) files(items []*item, pick func(*work) bool) []*item {
 
 // stage writes what differs of an item that is no file.
 func (p *pass) stage(ctx context.Context, it *item) {
+	if it.swap {
+		if err := p.stageSwap(ctx, it); err != nil {
+			it.unwritten(err)
+			p.unstage(it)
+		}
+		return
+	}
 	for _, w := range it.works {
 		if w.want.Kind != keep.Link || !w.toStage() {
 			continue
@@ -257,7 +270,7 @@ func (p *pass) unstage(it *item) {
 		}
 		w.staged = false
 		if pl, err := at(p.sys, w.want.Path); err == nil {
-			_ = unstage(pl) // the record names it, and the next pass removes it
+			_ = p.clear(pl) // the record names it, and the next pass removes it
 		}
 	}
 }
@@ -285,6 +298,12 @@ func (p *pass) commitAll(items []*item) {
 
 // commit is that of one item, thing by thing.
 func (p *pass) commit(it *item) {
+	if it.swap {
+		if err := p.commitSwap(it); err != nil {
+			p.uncommitted(it, it.works[0], err)
+		}
+		return
+	}
 	for _, w := range it.works {
 		if w.found.same || w.want.Kind == keep.Directory {
 			continue
@@ -303,10 +322,11 @@ func (p *pass) uncommitted(it *item, w *work, err error) {
 
 func (p *pass) commitThing(w *work) error {
 	p.wrote, w.wrote = true, true
-	if !w.found.body && w.found.kind == keep.Directory {
-		p.empty(w.want.Path)
-	}
 	pl, err := at(p.sys, w.want.Path)
+	if err == nil && !w.found.body && w.found.kind == keep.Directory {
+		p.empty(pl.real())
+		pl, err = at(p.sys, w.want.Path)
+	}
 	if err != nil {
 		return err
 	}

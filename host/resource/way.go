@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -28,6 +29,29 @@ func (p *pass) clearWay() {
 			p.takeOut(e)
 		}
 	}
+}
+
+// beyond is the items that were found by way of links, where links of the wave are
+// about to become something else: they may be elsewhere then, and are looked at anew.
+func (p *pass) beyond(items []*item) []*item {
+	turns := func(w *work) bool { return w.found.kind == keep.Link && !w.found.same }
+	if !slices.ContainsFunc(items, func(it *item) bool { return !it.settled() && slices.ContainsFunc(it.works, turns) }) {
+		return nil
+	}
+	var later []*item
+	p.each(items, func(it *item) {
+		p.sys.Trim()
+		if real, err := p.realOf(it.res.Path); slices.ContainsFunc(it.works, turns) || err == nil && real == it.res.Path {
+			return
+		}
+		for _, w := range it.works {
+			maps.DeleteFunc(p.real, func(_, path string) bool { return path == w.want.Path })
+			w.real, w.found = "", found{}
+		}
+		it.says = nil
+		later = append(later, it)
+	})
+	return later
 }
 
 // empty removes what the host made below a directory that is to become something else.

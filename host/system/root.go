@@ -215,6 +215,11 @@ func NotEmpty(err error) bool {
 	return errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST)
 }
 
+// OneNameOnly reports whether err says that a file can have no other name here.
+func OneNameOnly(err error) bool {
+	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EOPNOTSUPP)
+}
+
 // NotDirectory reports whether err says that something on the way is no directory.
 func NotDirectory(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 

@@ -164,6 +164,8 @@ func errorOf(name string) syscall.Errno {
 	switch name {
 	case "ENOSPC":
 		return syscall.ENOSPC
+	case "EMLINK":
+		return syscall.EMLINK
 	case "EDQUOT":
 		return syscall.EDQUOT
 	case "EIO":

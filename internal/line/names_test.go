@@ -38,6 +38,7 @@ func elsewhere() map[string]string {
 		kernels  = "no host of the line is on a machine: TestSysctlsOnAMachine of host kills it on one that has booted"
 		hangs    = "no host of the line is on a machine: TestMountsOnAMachine of host kills it on one that has booted"
 		upgrades = "no host of the line is a package: TestTheHostIsUpgradedOnAMachine of host kills it on a machine that has booted"
+		swaps    = "no story of the line swaps an archive: TestKilledAnywhere of host kills it"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
@@ -51,7 +52,8 @@ func elsewhere() map[string]string {
 		"builder.depot.fill": takes, "builder.depot.keep": takes, "builder.depot.drop": takes,
 		"builder.shelf.begin": lays, "builder.shelf.keep": lays, "builder.shelf.drop": lays,
 		"registry.manifest.collect": collects, "registry.layer.collect": collects, "registry.repository.settle": collects, "registry.blob.collect": collects,
-		"registry.upload.drop":  breaks,
+		"registry.upload.drop": breaks,
+		"resource.swap.make":   swaps, "resource.swap.link": swaps, "resource.swap.commit": swaps, "resource.swap.clear": swaps,
 		"resource.machine.seal": machines,
 		"resource.group.add":    machines, "resource.group.remove": machines,
 		"resource.user.add": machines, "resource.user.change": machines, "resource.user.join": machines,
