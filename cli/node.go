@@ -10,6 +10,7 @@ import (
 	"noxmesh/api"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/term"
+	"noxmesh/status"
 )
 
 func (s *shell) node() *cobra.Command {
@@ -129,20 +130,25 @@ func (s *shell) showNode(n api.NodeShowOut, now time.Time) {
 		}
 	}
 	for _, r := range n.Resources {
-		line := r.State + " " + r.Resource
-		if r.Found != "" && r.Found != "nothing" {
-			line += " (found " + r.Found + ")"
-		}
-		if r.Error != "" {
-			line += ": " + r.Error
-		}
-		for _, c := range n.Contested {
-			if c.Resource == r.Resource {
-				line += "; contested: " + c.Words()
-			}
-		}
-		s.words("  ", line)
+		s.words("  ", resourceWords(r, n.Contested))
 	}
+}
+
+// resourceWords is one resource as the node's last report has it.
+func resourceWords(r api.Resource, contested []status.Contested) string {
+	line := r.State + " " + r.Resource
+	if r.Found != "" && r.Found != "nothing" {
+		line += " (found " + r.Found + ")"
+	}
+	if r.Error != "" {
+		line += ": " + r.Error
+	}
+	for _, c := range contested {
+		if c.Resource == r.Resource {
+			line += "; contested: " + c.Words()
+		}
+	}
+	return line
 }
 
 func (s *shell) nodeAllow() *cobra.Command {

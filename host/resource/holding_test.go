@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"noxmesh/declaration"
+	"noxmesh/document"
 	"noxmesh/host/keep"
 	"noxmesh/internal/fault"
 	"noxmesh/report"
@@ -231,6 +232,37 @@ func TestDriftIsOnlyReportedWhereItIsToBe(t *testing.T) {
 	all = slices.Clone(all)
 	all[0], all[1] = report1(portal("a", "/3")), report1(m.depot.file("m/f", "/etc/f", "w"))
 	m.wantStates("a changed, f changed, b ok, g ok", all...)
+}
+
+// What is left alone for now is said to differ, of whatever kind it is, and blocks
+// nothing; where it is to be something else, it is made so.
+func TestWhatIsSparedIsLeftAloneForNow(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	k := m.portals()
+	all := []declaration.Resource{portal("a", "/1"), m.depot.file("m/f", "/etc/f", "x"), portal("b", "/1", "m/a")}
+	r := m.wantStates("a changed, f changed, b changed", all...)
+	spared := map[string]document.Digest{"m/a": r.Resources[0].Digest, "m/f": r.Resources[1].Digest}
+	k.there["a"] = "/2"
+	m.plant("/etc/f", "z")
+	k.calls = nil
+	m.engine.Spare(spared)
+	for range 2 {
+		r = m.apply(all...)
+		if states(r) != "a differs, f differs, b ok" || r.Right || r.Outcome != report.OutcomeApplied || r.Resources[0].Found != "shell /2" || len(k.calls) > 0 {
+			t.Errorf("%s: %+v, %v", states(r), r, k.calls)
+		}
+	}
+	if m.engine.StrayedAnywhere() {
+		t.Error("what is known to differ is heard of again")
+	}
+	other := slices.Clone(all)
+	other[0] = portal("a", "/3")
+	m.wantStates("a changed, f differs, b ok", other...)
+	m.engine.Spare(nil)
+	if r := m.wantStates("a ok, f changed, b ok", other...); !r.Resources[1].Fixed {
+		t.Errorf("%+v", r.Resources[1])
+	}
 }
 
 // A host that is killed over a change goes on with it, and what it made is its own.

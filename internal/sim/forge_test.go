@@ -212,6 +212,9 @@ func (w *world) write(module string, edition int) *commit {
 		if edition%2 == 0 {
 			c.on["/etc/motd.d/even"] = "even\n"
 		}
+		for i := range many(edition) {
+			c.on[fmt.Sprintf("/etc/motd.d/m%d", i)] = "m\n"
+		}
 	case kit:
 		c.files["module.json"] = `{"module": "kit", "requires": ["pages"],
 			"build": {"test": [["check"]], "artifacts": {"tools": {"type": "library", "language": "go"}}}}`
@@ -229,5 +232,18 @@ func more(edition int) string {
 	if edition%2 == 0 {
 		return `, {"id": "even", "type": "file", "path": "/etc/motd.d/even", "content": "even\n"}`
 	}
-	return ""
+	var all strings.Builder
+	for i := range many(edition) {
+		fmt.Fprintf(&all, `, {"id": "m%d", "type": "file", "path": "/etc/motd.d/m%d", "content": "m\n"}`, i, i)
+	}
+	return all.String()
+}
+
+// many is how many files an edition of motd has more than the others: so many that a
+// person is asked before a node loses them.
+func many(edition int) int {
+	if edition%4 == 3 {
+		return 10
+	}
+	return 0
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"noxmesh/api"
@@ -13,6 +14,7 @@ import (
 	deliverystore "noxmesh/delivery/store"
 	"noxmesh/document"
 	"noxmesh/internal/db"
+	"noxmesh/internal/fault"
 	"noxmesh/internal/invariant"
 	"noxmesh/internal/observe"
 	"noxmesh/inventory"
@@ -306,6 +308,9 @@ func (w *world) wellOrRecovered(last bool) bool {
 		w.serveAgain()
 		return false
 	}
+	if w.allow(s) {
+		return false
+	}
 	if last {
 		return w.against(s) == ""
 	}
@@ -318,6 +323,25 @@ func (w *world) wellOrRecovered(last bool) bool {
 		w.quiet = 0
 	}
 	return w.quiet == 4
+}
+
+// allow is the operator, who lets go out what is held back for what it would remove,
+// with the command that status names.
+func (w *world) allow(s status.Status) bool {
+	some := false
+	for _, n := range s.Nodes {
+		if n.Removal == nil {
+			continue
+		}
+		some = true
+		w.note("operator", "reads: %s is %s", n.Name, n.Removal.Words())
+		words := strings.Fields(n.Removal.Command)
+		_, err := now(w.main(), api.NodeAllow(), api.NodeAllowIn{Node: words[len(words)-2], Digest: words[len(words)-1]})
+		if fault.KindOf(err) != fault.Conflict { // meanwhile it is another, or none
+			w.must(err)
+		}
+	}
+	return some
 }
 
 // against is what stands against everything being out.
