@@ -312,6 +312,9 @@ func (s *station) rolledBack(t *testing.T, b badVersion) {
 		t.Errorf("the report says %s %s", r.Host, sketch(r))
 	}
 	s.sh(t, "rm /etc/systemd/system/nox-mesh-host.service.d/b.conf; systemctl daemon-reload")
+	if got := s.sh(t, "mesh-host status | grep ^version"); got != fmt.Sprintf("version   %s; %s is installed, and was rolled back: %s", two, b.version, b.says) {
+		t.Error(got)
+	}
 	// Whoever starts it, or declares the same again, changes nothing.
 	s.sh(t, "systemctl restart nox-mesh-host; systemctl kill -s KILL --kill-who=main nox-mesh-host")
 	again := s.tells(t, b.version)
@@ -328,6 +331,7 @@ func (s *station) rolledBack(t *testing.T, b badVersion) {
 	}
 }
 
+// errorOf is what is said of one resource.
 func errorOf(r report.Report, id string) string {
 	for _, res := range r.Resources {
 		if res.ID == id {
