@@ -108,6 +108,34 @@ func TestUsersAndGroupsOnAMachine(t *testing.T) {
 		r.says(t, list(user("u", declaration.Traits{Name: "board"})), "u changed")
 		r.says(t, nil, "u removed")
 	})
+	r.turn(t, "planned, and not made", func(t *testing.T) {
+		bash := declaration.Resource{ID: "m/bash", Type: declaration.Package, Traits: &declaration.Traits{Name: "bash"}}
+		none := declaration.Resource{ID: "m/none", Type: declaration.Service, Traits: &declaration.Traits{Unit: "none-such.service", State: declaration.Running}}
+		mine := textFile("mine", "/srv/mine", "x")
+		mine.After, mine.Traits = []string{"m/user"}, &declaration.Traits{Owner: "board"}
+		all := list(group("team", "board", 712), user("user", declaration.Traits{Name: "board", Group: "board", Shell: "/bin/sh"}, "m/team"), bash, none, mine)
+		r.plans(
+			t, all, 3,
+			`make    m/team  group board: nothing → {"gid":712}`,
+			`refuse  m/none  service none-such.service: no such unit, not there to be enabled: change "service none-such.service": systemd has no such unit; put its file below "/etc/systemd/system", or install the package that brings it`,
+			`later   m/user  user board: nothing: change "user board": there is no group "board"; declare the group before the user`,
+			`later   m/mine  /srv/mine: there is no user "board" in "/etc/passwd"; declare the user before it; one that only a directory service knows is named by its number`,
+			`plan: 1 as declared, 1 to make, 0 to change, 0 to remove, 0 to let go of, 0 to report, 1 refused, 2 known later`,
+		)
+		r.says(t, all[:2], "team changed", "user changed")
+		r.sh(t, "usermod -s /bin/false board")
+		r.plans(
+			t, all[:2], 3, `change  m/user  user board: shell /bin/false → {"group":"board","shell":"/bin/sh"}`,
+			`plan: 1 as declared, 0 to make, 1 to change, 0 to remove, 0 to let go of, 0 to report, 0 refused, 0 known later`,
+		)
+		r.sh(t, "usermod -s /bin/sh board")
+		r.plans(t, all[:3], 0, `plan: 3 as declared, 0 to make, 0 to change, 0 to remove, 0 to let go of, 0 to report, 0 refused, 0 known later`)
+		r.plans(
+			t, nil, 3, `remove  m/team  group board`, `remove  m/user  user board`,
+			`plan: 0 as declared, 0 to make, 0 to change, 2 to remove, 0 to let go of, 0 to report, 0 refused, 0 known later`,
+		)
+		r.says(t, nil, "team removed", "user removed")
+	})
 	r.turn(t, "killed anywhere", func(t *testing.T) {
 		first := list(group("extra", "extra", 0), group("team", "board", 712), user("user", declaration.Traits{
 			Name: "board", UID: 713, Group: "board", Groups: []string{"extra"}, Shell: "/bin/sh",

@@ -145,6 +145,21 @@ func (r *real) says(t testing.TB, resources []declaration.Resource, lines ...str
 	return rep
 }
 
+// plans has the machine say what an apply would do, while nobody can write to it, and
+// compares what it says.
+func (r *real) plans(t testing.TB, resources []declaration.Resource, code int, lines ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := r.Command(ctx, "sh", "-c", `cat >/run/d.json && unshare -m sh -c 'mount --make-rprivate / && mount -o remount,bind,ro / && ! touch /x 2>/dev/null && mesh-host plan /run/d.json; echo $?'`)
+	cmd.Stdin = strings.NewReader(r.declared(t, resources))
+	out, err := cmd.CombinedOutput()
+	must(t, err)
+	if got, want := string(out), strings.Join(append(lines, fmt.Sprint(code)), "\n")+"\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 // textFile is a file that holds this; its bytes go with the declaration.
 func textFile(id, path, text string) declaration.Resource {
 	return declaration.Resource{ID: "m/" + id, Type: declaration.File, Path: path, Mode: "0644", Digest: document.Digest("text:" + text)}

@@ -24,6 +24,7 @@ const (
 	placesMost = 1024                   // that were heard of are kept apart; more are all
 	quiet      = 200 * time.Millisecond // after something was heard, so that who is at it comes to an end
 	breath     = quiet / 2              // between two times that the kernel is asked what it has heard
+	paceMost   = 5 * time.Second        // a look may take long and cost little: it may wait for something
 	share      = 10                     // at most one part in so many of the time is spent on looks that an event asked for
 )
 
@@ -85,7 +86,9 @@ func (r *runner) listen(ctx context.Context) error {
 // pace is how long after an event it is looked, where a look takes cost and the
 // last ended so long ago: not before it is quiet, and not so often that nothing
 // else is done.
-func pace(cost, ago time.Duration) time.Duration { return max(quiet, share*cost-ago) }
+func pace(cost, ago time.Duration) time.Duration {
+	return min(max(quiet, share*cost-ago), paceMost)
+}
 
 // strayed looks at what was heard of: whether the host has to come. What the host
 // wrote itself is as it should be.

@@ -71,6 +71,7 @@ func TestPace(t *testing.T) {
 		{80 * time.Millisecond, time.Hour, quiet},
 		{80 * time.Millisecond, 0, 800 * time.Millisecond},
 		{80 * time.Millisecond, 500 * time.Millisecond, 300 * time.Millisecond},
+		{20 * time.Second, 0, paceMost},
 	} {
 		if got := pace(c.cost, c.ago); got != c.want {
 			t.Errorf("a look of %s, %s ago: %s, want %s", c.cost, c.ago, got, c.want)
