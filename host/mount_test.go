@@ -48,7 +48,7 @@ func TestMountsOnAMachine(t *testing.T) {
 			!strings.Contains(got, someTable+"\ntmpfs "+at+" tmpfs size=1M,mode=0750,noexec 0 0\n/mnt") || !strings.HasSuffix(got, "/srv/a b/data/f") {
 			t.Error(got)
 		}
-		if got := r.sh(t, `systemctl show -p What,Type "$(systemd-escape -p --suffix=mount '/srv/a b/data')"; systemctl list-units --failed --no-legend`); got != "What=tmpfs\nType=tmpfs" {
+		if got := r.sh(t, `systemctl show -p What,Type "$(systemd-escape -p --suffix=mount '/srv/a b/data')"; grep -h Options= /run/systemd/generator/*data.mount; systemctl list-units --failed --no-legend`); got != "What=tmpfs\nType=tmpfs\nOptions=size=1M,mode=0750,noexec" {
 			t.Error(got)
 		}
 		r.sh(t, `mount -o remount,ro,exec,size=2M '/srv/a b/data'`)
@@ -63,6 +63,9 @@ func TestMountsOnAMachine(t *testing.T) {
 		if rep := r.says(t, all, "data changed", "f ok"); rep.Resources[0].Found != `mounted with noexec,size=1024k, /etc/fstab says "tmpfs /srv/a\040b/data tmpfs size=1M,mode=0750,noexec"` {
 			t.Errorf("%+v", rep.Resources[0])
 		}
+		if got := r.sh(t, "grep -h Options= /run/systemd/generator/*data.mount"); got != "Options=size=3M,nofail" {
+			t.Errorf("systemd has read %q", got)
+		}
 		r.says(t, list(all[1]), `f failed (read back "/srv/a b/data/f": something on the way to it was removed, and it is not as declared: nothing)`, "data removed")
 		r.says(t, list(all[1]), "f changed")
 		r.says(t, nil, "f removed")
@@ -72,7 +75,9 @@ func TestMountsOnAMachine(t *testing.T) {
 	r.turn(t, "the table", func(t *testing.T) { r.mountTable(t, empty) })
 	r.turn(t, "a device", func(t *testing.T) { r.device(t, empty) })
 	r.turn(t, "killed anywhere", func(t *testing.T) {
-		r.sweep(t, []string{"resource.mount", "resource.directory", "resource.staged"}, r.hangs,
+		r.sweep(t, []string{"resource.mount", "resource.directory", "resource.staged"}, func(t testing.TB) string {
+			return r.hangs(t) + r.sh(t, "cd /run/systemd/generator; grep -H -e What -e Options srv-b*.mount 2>/dev/null || true") // what systemd has read
+		},
 			list(hung("a", "/srv/b", "tmpfs", "tmpfs", "size=1M")), list(hung("a", "/srv/b", "tmpfs", "tmpfs", "size=2M,noexec")))
 	})
 	empty(t)
@@ -151,6 +156,9 @@ func (r *real) mountTable(t *testing.T, empty func(*testing.T)) {
 			r.sh(t, "%s", orTrue(c.before))
 			if rep := r.says(t, c.all, c.says...); rep.Outcome == report.OutcomeApplied {
 				r.says(t, c.all, strings.Split(strings.ReplaceAll(strings.Join(c.says, "\n"), "changed", "ok"), "\n")...)
+			}
+			if got := r.sh(t, "grep -e far: -e nowhere.*/srv /etc/fstab || true"); got != "" {
+				t.Errorf("there is a line of what is not mounted: %s", got)
 			}
 			r.says(t, nil, c.left...)
 			r.sh(t, "%s; printf '%%s' '%s' >/etc/fstab", orTrue(c.after), someTable)

@@ -119,17 +119,24 @@ func (m Mounted) Unlike(options string) string {
 		}
 	}
 	say(access != want.access, access)
-	if m.isNegotiated() {
-		want.rest = nil
-	}
-	for _, option := range want.rest {
-		key, value, has := strings.Cut(option, "=")
-		for _, there := range super {
-			k, v, _ := strings.Cut(there, "=")
-			say(has && k == key && !sameValue(key, v, value), there)
-		}
+	if !m.isNegotiated() {
+		says = append(says, unlikeRest(want.rest, super)...)
 	}
 	return strings.Join(says, ",")
+}
+
+// unlikeRest is what a file system says of its own options, where something else was declared.
+func unlikeRest(want, super []string) []string {
+	var says []string
+	for _, option := range want {
+		key, value, has := strings.Cut(option, "=")
+		for _, there := range super {
+			if k, v, _ := strings.Cut(there, "="); has && k == key && !sameValue(key, v, value) {
+				says = append(says, there)
+			}
+		}
+	}
+	return says
 }
 
 // isNegotiated reports whether what is mounted has its options from both ends: what
