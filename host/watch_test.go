@@ -204,27 +204,30 @@ func TestWhatChangesIsPutBackAtOnce(t *testing.T) {
 			}
 		}
 	}
+	put := func(p, content string) error { // in one step: half a change would be found, and put back
+		return errors.Join(os.WriteFile(in("new"), []byte(content), 0o644), os.Rename(in("new"), in(p)))
+	}
 	wait("the first", func() bool { return last().Outcome == report.OutcomeApplied })
 	for _, drift := range []struct {
 		name, path, want, found string
 		do                      func() error
 	}{
-		{"other bytes", "/etc/a", "one", "other content (5 bytes)", func() error { return os.WriteFile(in("/etc/a"), []byte("three"), 0o644) }},
+		{"other bytes", "/etc/a", "one", "other content (5 bytes)", func() error { return put("/etc/a", "three") }},
 		{"removed", "/opt/x/b", "two", "nothing", func() error { return os.Remove(in("/opt/x/b")) }},
 		{"replaced", "/opt/x/b", "two", "a link", func() error {
 			return errors.Join(os.Symlink("a", in("/opt/x/new")), os.Rename(in("/opt/x/new"), in("/opt/x/b")))
 		}},
-		{"in an archive", "/site/page", "a page", "page: other content (1 bytes)", func() error { return os.WriteFile(in("/site/page"), []byte("x"), 0o644) }},
-		{"a folder is gone", "/site/page", "a page", "nothing", func() error { return os.RemoveAll(in("/site")) }},
+		{"in an archive", "/site/page", "a page", "page: other content (1 bytes)", func() error { return put("/site/page", "x") }},
+		{"a folder is gone", "/site/page", "a page", "nothing", func() error { return errors.Join(os.Rename(in("/site"), in("/gone")), os.RemoveAll(in("/gone"))) }},
 		{"in the one that was made again", "/site/page", "a page", "page: nothing", func() error { return os.Remove(in("/site/page")) }},
 		{"a folder is renamed", "/etc/a", "one", "nothing", func() error { return os.Rename(in("/etc"), in("/away")) }},
-		{"in the one in its place", "/etc/a", "one", "other content (1 bytes)", func() error { return os.WriteFile(in("/etc/a"), []byte("x"), 0o644) }},
+		{"in the one in its place", "/etc/a", "one", "other content (1 bytes)", func() error { return put("/etc/a", "x") }},
 	} {
 		before := last().Sequence
 		must(t, drift.do())
-		wait(drift.name, func() bool { r := last(); return r.Sequence > before && r.Outcome == report.OutcomeApplied })
+		var r report.Report
+		wait(drift.name, func() bool { r = last(); return r.Sequence > before && r.Outcome == report.OutcomeApplied })
 		s.is(drift.path, drift.want)
-		r := last()
 		if r.Cause != report.CauseEvent || !slices.ContainsFunc(r.Resources, func(res report.Resource) bool {
 			return res.Fixed && res.State == report.StateChanged && strings.Contains(res.Found, drift.found)
 		}) {
