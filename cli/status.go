@@ -211,6 +211,9 @@ func (s *shell) showOn(m status.Module, now time.Time, all bool) {
 		if quarantined(on) {
 			s.words("  "+on.Name+": "+s.out.Paint(term.Bad, "quarantined")+": ", on.Finding)
 		}
+		if on.HeldBack != "" {
+			s.words("  "+on.Name+": ", on.HeldBack)
+		}
 		switch {
 		case on.Commit == "":
 			if all {

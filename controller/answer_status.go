@@ -141,6 +141,11 @@ func (c *Controller) moduleStatus(v *view, m deliverystore.ModuleRow, all status
 	}
 	out := status.OfModule(f, now)
 	out.Source.Notices = append(out.Source.Notices, c.around(m, all, now)...)
+	for i := range out.Nodes {
+		if m, _ := c.outbox.of(out.Nodes[i].Node); m.removal != nil && out.Nodes[i].Standing != inventory.Applied {
+			out.Nodes[i].HeldBack = m.removal.Words()
+		}
+	}
 	for i, on := range out.Nodes {
 		if n := v.nodes[on.Node]; planted.Is("applied said from accepted") && on.Commit != "" && n.Accepted == n.Wanted {
 			out.Nodes[i].Standing = inventory.Applied

@@ -101,6 +101,9 @@ func TestARemovalOfMuchWaitsForAPerson(t *testing.T) {
 	if held == nil || held.Gone != 10 || held.Of != 12 || wanted().Wanted != first {
 		t.Fatalf("ten of twelve would go: %+v, wanted %+v", held, wanted().Wanted)
 	}
+	if on := r.status().Modules[0].Nodes[0]; on.HeldBack != held.Words() {
+		t.Errorf("of the module it is said: %+v", on)
+	}
 	m, _ := r.outbox.of(testNode)
 	if m.envelope != nil || !strings.Contains(m.why, "it would remove 10 of the 12 resources that the node holds; mesh node allow node1 ") {
 		t.Errorf("the node is told %+v", m)

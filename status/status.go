@@ -114,10 +114,11 @@ type On struct {
 	Commit   string             `json:"commit,omitempty"` // of what is declared there; empty where nothing is
 	Build    string             `json:"build,omitempty"`  // the same; where that is as the line's build on a machine, the line's
 	Standing inventory.Standing `json:"standing,omitempty"`
-	At       time.Time          `json:"at,omitzero"`        // when it was first reported as applied
-	LastSeen time.Time          `json:"last_seen,omitzero"` // of the node
-	Why      string             `json:"why,omitempty"`      // failed: which resource, and what it said
-	Finding  string             `json:"finding,omitempty"`  // the node is quarantined: why nothing more is declared to it
+	At       time.Time          `json:"at,omitzero"`         // when it was first reported as applied
+	LastSeen time.Time          `json:"last_seen,omitzero"`  // of the node
+	Why      string             `json:"why,omitempty"`       // failed: which resource, and what it said
+	Finding  string             `json:"finding,omitempty"`   // the node is quarantined: why nothing more is declared to it
+	HeldBack string             `json:"held_back,omitempty"` // nothing new is sent to the node until a person allows it
 }
 
 // Node is one node's standing.
