@@ -6,6 +6,7 @@ import (
 	"noxmesh/identity"
 	"noxmesh/inventory"
 	"noxmesh/plan"
+	"noxmesh/report"
 	"noxmesh/status"
 )
 
@@ -203,6 +204,10 @@ type NodeShowOut struct {
 	Accepted  string     `json:"accepted,omitempty"` // epoch/generation
 	Applied   string     `json:"applied,omitempty"`  // epoch/generation
 	Resources []Resource `json:"resources"`
+
+	Facts *report.Facts `json:"facts,omitempty"` // what it says of itself
+	Boot  string        `json:"boot,omitempty"`  // which start of the machine its last report is of
+	Ahead int64         `json:"ahead,omitempty"` // milliseconds of its clock before the controller's, at its last hello
 }
 
 // Assigned is one assignment.

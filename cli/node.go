@@ -117,6 +117,7 @@ func (s *shell) showNode(n api.NodeShowOut, now time.Time) {
 	if !n.LastSeen.IsZero() {
 		s.line("  last seen %s, host %s", term.Ago(now.Sub(n.LastSeen)), term.Clean(n.Host))
 	}
+	s.showFacts(n.Facts)
 	switch {
 	case n.Applied != "":
 		s.line("  accepted declaration %s, applied %s", n.Accepted, n.Applied)

@@ -179,6 +179,10 @@ func TestWhatAPersonSees(t *testing.T) {
 				NodeOut:  api.NodeOut{Node: st.Nodes[1], AddedAt: ago(time.Hour), JoinedAt: ago(time.Hour)},
 				Accepted: "1/4", Assigned: []api.Assigned{{Module: "site", Settings: map[string]string{"port": "8081", "name": "one"}}},
 				Resources: []api.Resource{{Resource: "site/pages", State: "changed", Found: "nothing"}, {Resource: "site/conf", State: "failed", Error: sayings, Found: "a directory"}},
+				Facts: &report.Facts{OS: "linux", Arch: "amd64", Hostname: "beta", Capabilities: []string{"apt", "keeps-owner"}, Machine: &report.Machine{
+					System: "Debian GNU/Linux 12 (bookworm)", Kernel: "6.1.0-28-amd64", Virtual: "kvm", Memory: 4 << 30,
+					Disks: []report.Disk{{Mount: "/", Type: "ext4", Size: 20 << 30}, {Mount: "/srv\x1b[2J", Type: "xfs", Size: 100 << 30}}, Addresses: []string{"10.0.0.5", "fd00::5"},
+				}},
 			}, noon)
 			s.showNode(api.NodeShowOut{NodeOut: api.NodeOut{Node: status.Node{Name: "eta", Node: "7xolo3uzzrxvs3t", State: "not joined"}, AddedAt: noon}}, noon)
 		},

@@ -95,6 +95,7 @@ func (c *Controller) answerNode(ctx context.Context, _ api.Who, in api.NodeIn) (
 		}
 		if out.NodeOut, err = c.nodeOut(v, n); err == nil {
 			showNode(n, &out)
+			out.Ahead = c.heard.last(n.ID).ahead.Milliseconds()
 		}
 		return err
 	})
@@ -113,6 +114,7 @@ func showNode(n *nodeView, out *api.NodeShowOut) {
 		out.Applied = tupleWords(n.Applied)
 	}
 	if n.Report != nil {
+		out.Facts, out.Boot = n.Report.Facts, n.Report.Boot
 		for _, r := range n.Report.Resources {
 			out.Resources = append(out.Resources, api.Resource{Resource: r.ID, State: string(r.State), Error: r.Error, Found: r.Found})
 		}

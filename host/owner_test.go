@@ -1,6 +1,7 @@
 package host
 
 import (
+	"strings"
 	"testing"
 
 	"noxmesh/declaration"
@@ -40,7 +41,10 @@ func TestOwnersOnAMachine(t *testing.T) {
 		if got := facts(t); sorted(got) != sorted(made) {
 			t.Error(got)
 		}
-		r.says(t, first, "team ok", "user ok", "dir ok", "conf ok", "link ok", "tmp ok", "exim ok")
+		rep := r.says(t, first, "team ok", "user ok", "dir ok", "conf ok", "link ok", "tmp ok", "exim ok")
+		if f := rep.Facts; f == nil || f.Machine == nil || f.Machine.Virtual != "systemd-nspawn" || !strings.HasPrefix(f.Machine.System, "Debian") || f.Machine.Kernel == "" || len(f.Machine.Disks) == 0 {
+			t.Errorf("it says of itself %+v", f)
+		}
 	})
 	r.turn(t, "what has drifted is said and put back", func(t *testing.T) {
 		r.sh(t, "chown www-data:users /srv/board/conf; chmod 755 /srv/board; chown -h 4242 /srv/board/link; chmod 666 /srv/exim; userdel board; groupadd -g 812 board 2>/dev/null || groupmod -g 812 board; useradd -u 813 -g board board")

@@ -17,6 +17,7 @@ const (
 	ResourceLimit = 20_000
 	wordLimit     = 255 // a version, a host name, a boot id
 	wordsLimit    = 256 // how many capabilities
+	pathLimit     = 4095
 )
 
 // Decode reads one report. All faults that can be found are said at once, as
@@ -223,12 +224,35 @@ func (c checker) facts(f Facts) {
 	c.text("facts.os", f.OS, wordLimit)
 	c.text("facts.arch", f.Arch, wordLimit)
 	c.text("facts.hostname", f.Hostname, wordLimit)
+	if f.Machine != nil {
+		c.machine(*f.Machine)
+	}
 	if len(f.Capabilities) > wordsLimit {
 		c.Fault("facts.capabilities", "want at most "+strconv.Itoa(wordsLimit), "%d capabilities", len(f.Capabilities))
 		return
 	}
 	for i, name := range f.Capabilities {
 		c.text(document.At("facts.capabilities", i), name, wordLimit)
+	}
+}
+
+func (c checker) machine(m Machine) {
+	for _, w := range []struct{ key, text string }{{"system", m.System}, {"kernel", m.Kernel}, {"virtual", m.Virtual}} {
+		c.text("facts.machine."+w.key, w.text, wordLimit)
+	}
+	c.least("facts.machine.memory", m.Memory, 0)
+	if len(m.Disks) > wordsLimit || len(m.Addresses) > wordsLimit {
+		c.Fault("facts.machine", "want at most "+strconv.Itoa(wordsLimit)+" of each", "%d disks and %d addresses", len(m.Disks), len(m.Addresses))
+		return
+	}
+	for i, d := range m.Disks {
+		at := document.At("facts.machine.disks", i)
+		c.text(at+".mount", d.Mount, pathLimit)
+		c.text(at+".type", d.Type, wordLimit)
+		c.least(at+".size", d.Size, 0)
+	}
+	for i, a := range m.Addresses {
+		c.text(document.At("facts.machine.addresses", i), a, wordLimit)
 	}
 }
 

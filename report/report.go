@@ -99,4 +99,23 @@ type Facts struct {
 	Arch         string   `json:"arch"`
 	Hostname     string   `json:"hostname"`
 	Capabilities []string `json:"capabilities"`
+	Machine      *Machine `json:"machine,omitempty"` // of a host that keeps a whole one
+}
+
+// Machine is what there is to say of a machine that stays as it is for as long as
+// nobody changes it. What it does not tell is left out.
+type Machine struct {
+	System    string   `json:"system,omitempty"` // "Debian GNU/Linux 12 (bookworm)"
+	Kernel    string   `json:"kernel,omitempty"`
+	Virtual   string   `json:"virtual,omitempty"` // what it is within; none
+	Memory    int64    `json:"memory,omitempty"`  // bytes, in whole mebibytes
+	Disks     []Disk   `json:"disks,omitempty"`
+	Addresses []string `json:"addresses,omitempty"`
+}
+
+// Disk is a file system that is mounted from a device, or the root.
+type Disk struct {
+	Mount string `json:"mount"`
+	Type  string `json:"type"`
+	Size  int64  `json:"size"` // bytes, in whole mebibytes
 }

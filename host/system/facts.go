@@ -42,6 +42,9 @@ func (r *Root) Facts() report.Facts {
 			f.Capabilities = append(f.Capabilities, c.name)
 		}
 	}
+	if r.Whole() {
+		f.Machine = r.machine()
+	}
 	r.Forget()
 	return f
 }

@@ -29,6 +29,7 @@ type Root struct {
 	guarded []guarded
 	far     map[string]*far // by where they are mounted
 	step    func()          // nil where nobody counts
+	within  string          // what the machine is within, once that was found out: it stays so until it is started anew
 }
 
 type guarded struct {
