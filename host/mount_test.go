@@ -74,6 +74,16 @@ func TestMountsOnAMachine(t *testing.T) {
 	})
 	r.turn(t, "the table", func(t *testing.T) { r.mountTable(t, empty) })
 	r.turn(t, "a device", func(t *testing.T) { r.device(t, empty) })
+	r.turn(t, "a plan mounts nothing", func(t *testing.T) {
+		r.declare(t, list(hung("m", "/srv/m", "tmpfs", "tmpfs", ""), textFile("f", "/srv/m/f", "x"), knob("k", "net.ipv4.conf.all.arp_filter", "2")))
+		got := r.sh(t, "mesh-host plan /root/d.json || true")
+		for _, want := range []string{"m/m  mount /srv/m: not mounted, not in /etc/fstab", `m/k  sysctl net.ipv4.conf.all.arp_filter: it is "0", nothing sets it at boot`} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %s", want, got)
+			}
+		}
+		empty(t)
+	})
 	r.turn(t, "killed anywhere", func(t *testing.T) {
 		r.sweep(t, []string{"resource.mount", "resource.directory", "resource.staged"}, func(t testing.TB) string {
 			return r.hangs(t) + r.sh(t, "cd /run/systemd/generator; grep -H -e What -e Options srv-b*.mount 2>/dev/null || true") // what systemd has read
