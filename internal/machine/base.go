@@ -20,15 +20,17 @@ const Cache = "/var/cache/mesh-test"
 // suite is the Debian that the project is tested on.
 const suite = "bookworm"
 
-// recipe is how the Debian is made: what systemd needs to boot, a network, and
-// what a host speaks TLS with. What nobody reads in a test is left out.
+// recipe is how the Debian is made: what systemd needs to boot, a network, what a
+// host speaks TLS with, and what runs containers. What nobody reads in a test is left
+// out, and podman starts nothing at boot by itself.
 func recipe() []string {
 	return []string{
 		"--quiet", "--variant=minbase",
-		"--include=systemd,systemd-sysv,dbus,iproute2,ca-certificates,libpam-systemd",
+		"--include=systemd,systemd-sysv,dbus,iproute2,ca-certificates,libpam-systemd,podman,runc,netavark,iptables",
 		"--dpkgopt=path-exclude=/usr/share/doc/*",
 		"--dpkgopt=path-exclude=/usr/share/man/*",
 		"--dpkgopt=path-exclude=/usr/share/locale/*",
+		`--customize-hook=rm -f "$1"/etc/systemd/system/*.wants/podman*`,
 	}
 }
 

@@ -50,7 +50,7 @@ func (n *Net) Add(ctx context.Context, name string) (*Machine, error) {
 		netns: n.Name + "-" + name, cable: fmt.Sprintf("m%d", n.next),
 	}
 	n.next++
-	for _, layer := range []string{"up", "work", "root"} {
+	for _, layer := range []string{"up", "work", "root", "containers"} {
 		if err := os.MkdirAll(filepath.Join(m.dir, layer), 0o755); err != nil {
 			return nil, fault.Wrap(fault.Unavailable, err, "make the layers of machine %q", name)
 		}
@@ -86,6 +86,8 @@ func (m *Machine) wire(ctx context.Context) error {
 		"hostname":   m.Name + "\n",
 		"machine-id": hex.EncodeToString(id) + "\n", // an empty one comes out equal on all machines
 		"hosts":      "127.0.0.1 localhost " + m.Name + "\n" + Gateway + " controller\n",
+		// What runs in a machine may not raise its limits, and writes no journal of containers.
+		"containers/containers.conf": "[containers]\ndefault_ulimits=[\"nofile=20000:20000\",\"nproc=4096:4096\"]\npids_limit=0\n[engine]\nruntime=\"runc\"\nevents_logger=\"file\"\n",
 	} {
 		path := filepath.Join(m.Root, "etc", name)
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -141,9 +143,10 @@ func (m *Machine) start() error {
 	args = append(args, "--", "systemd-nspawn", "--quiet", "--boot", "--directory="+m.Root, "--machine="+m.netns,
 		"--register=no", "--keep-unit", "--network-namespace-path=/run/netns/"+m.netns, "--resolv-conf=off", "--timezone=off", "--console=pipe",
 		// A service gets what it would get on a machine: without these, keyctl, bpf and netlink are refused.
-		"--capability=all", "--system-call-filter=@keyring", "--system-call-filter=bpf")
-	cmd := exec.Command("sh", args...) //nolint:noctx // it ends by Stop, in order; a context would kill it
-	cmd.Env = append(os.Environ(), "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1")
+		"--capability=all", "--system-call-filter=@keyring", "--system-call-filter=bpf",
+		"--bind="+filepath.Join(m.dir, "containers")+":/var/lib/containers") // which lie on an overlay of their own, and that on none
+	cmd := exec.Command("sh", args...)                                                                              //nolint:noctx // it ends by Stop, in order; a context would kill it
+	cmd.Env = append(os.Environ(), "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1", "SYSTEMD_NSPAWN_API_VFS_WRITABLE=network") // the network that it sets up is its own
 	cmd.Stdout, cmd.Stderr = console, console
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
