@@ -19,7 +19,7 @@ import (
 	"noxmesh/manifest"
 )
 
-const composeManifest = `{"module": "app", "build": {"artifacts": {"image": {"type": "image", "path": "public", "base": %q, "at": "/srv",
+const composeManifest = `{"module": "app", "resources": [{"id": "run", "type": "container", "name": "app", "artifact": "image"}], "build": {"artifacts": {"image": {"type": "image", "path": "public", "base": %q, "at": "/srv",
   "command": ["/bin/sh", "/srv/run"], "env": {"GREETING": "hi"}}}}}`
 
 // asAnybody is the registry as a tool reads it that knows nothing of the mesh.
@@ -65,6 +65,9 @@ func TestAnImageIsPublished(t *testing.T) {
 			t.Fatalf("%+v", a)
 		}
 		made = append(made, a.Manifest.Built.Images...)
+		if runs := a.Manifest.Resources[0]; runs.Image != "mesh.internal/app/image@"+string(made[0].Digest) || runs.Digest != "" {
+			t.Errorf("the container runs %+v", runs)
+		}
 	}
 	if made[0] != made[1] || made[0].Artifact != "image" {
 		t.Errorf("%+v", made)

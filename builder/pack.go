@@ -175,6 +175,16 @@ func (o *order) keepArchive(name string, index archive.Index, body blob) error {
 	return nil
 }
 
+// image is the image that an artifact was packed as; empty where it was none.
+func (p packed) image(artifact string) document.Digest {
+	for _, i := range p.images {
+		if i.Artifact == artifact {
+			return i.Digest
+		}
+	}
+	return ""
+}
+
 // derive is the built manifest of what was packed.
 func (o *order) derive() (manifest.Built, error) {
 	resolved := map[string]manifest.Resolved{}
@@ -183,7 +193,7 @@ func (o *order) derive() (manifest.Built, error) {
 		case r.From != "":
 			resolved[r.ID] = o.packed.files[r.From]
 		case r.Artifact != "":
-			resolved[r.ID] = manifest.Resolved{Digest: o.packed.archives[r.Artifact]}
+			resolved[r.ID] = manifest.Resolved{Digest: cmp.Or(o.packed.archives[r.Artifact], o.packed.image(r.Artifact))}
 		}
 	}
 	q := o.request

@@ -7,6 +7,7 @@ import (
 
 	mesh "noxmesh"
 	"noxmesh/document"
+	"noxmesh/image"
 )
 
 // Decode reads one declaration. All faults that can be found are said at once,
@@ -150,6 +151,9 @@ func (c *checker) digest(path string, d document.Digest) {
 
 // found checks that where says how to get what the body names.
 func (c *checker) found(at string, r Resource, w Where) {
+	if r.Type == Container {
+		c.ownImage(at, r, w)
+	}
 	if !r.Digest.Valid() {
 		return
 	}
@@ -171,7 +175,15 @@ func (c *checker) found(at string, r Resource, w Where) {
 		if _, ok := w.Archives[r.Digest]; !ok {
 			c.Fault(at+".digest", "add it to where.archives", "where does not say how to get %s", r.Digest)
 		}
-	case Directory, Link, Group, User, Service, Package, Sysctl, Mount, Check:
+	case Directory, Link, Group, User, Service, Package, Sysctl, Mount, Check, Container:
+	}
+}
+
+// ownImage checks the same of an image that the mesh has made.
+func (c *checker) ownImage(at string, r Resource, w Where) {
+	of, ok := image.Parse(r.Said().Image)
+	if _, there := w.Blobs[document.Digest(of.Digest)]; ok && of.IsOwn() && !there {
+		c.Fault(at+".image", "add it to where.blobs", "where does not say how to get %s", document.Short(of.Digest))
 	}
 }
 

@@ -51,6 +51,7 @@ const (
 	Sysctl    Type = "sysctl"
 	Mount     Type = "mount"
 	Check     Type = "check"
+	Container Type = "container"
 )
 
 // Resource is one thing on the machine. Which fields belong to which type is

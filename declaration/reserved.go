@@ -22,6 +22,9 @@ func ReservedUnit(name string) string {
 	if slices.Contains(own(), stem+".service") {
 		return "the host's own service"
 	}
+	if strings.HasPrefix(name, containerUnits) {
+		return "the unit of a container"
+	}
 	return ""
 }
 
@@ -46,6 +49,9 @@ func ReservedPath(p string) string {
 		if strings.Contains(p+"/", "/systemd/system/"+name+"/") {
 			return "the host's own service"
 		}
+	}
+	if strings.Contains(p, "/systemd/system/"+containerUnits) {
+		return "the unit of a container"
 	}
 	return ""
 }

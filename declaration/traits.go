@@ -2,6 +2,7 @@ package declaration
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // types.go. A resource that says none of it has none.
 type Traits struct {
 	Drift  Drift    `json:"drift,omitempty"`  // any type; Correct where it is not said
-	Name   string   `json:"name,omitempty"`   // group, user, package, sysctl
+	Name   string   `json:"name,omitempty"`   // group, user, package, sysctl, container
 	GID    int64    `json:"gid,omitempty"`    // group: chosen by the machine where it is not said
 	UID    int64    `json:"uid,omitempty"`    // user: chosen by the machine where it is not said
 	Group  string   `json:"group,omitempty"`  // user: its own; the one of its name where it is not said. What is at a path: whose group's it is
@@ -27,7 +28,7 @@ type Traits struct {
 	Unit      string   `json:"unit,omitempty"`       // service
 	State     string   `json:"state,omitempty"`      // service: Running or Stopped
 	Enabled   *bool    `json:"enabled,omitempty"`    // service: whether it is started at boot; as its state where it is not said
-	RestartOn []string `json:"restart_on,omitempty"` // service: ids of what it is made from, earlier in the list; it waits for them
+	RestartOn []string `json:"restart_on,omitempty"` // service, container: ids of what it is made from, earlier in the list; it waits for them
 
 	Version   string    `json:"version,omitempty"`   // package: that and no other; any where it is not said
 	Conffiles Conffiles `json:"conffiles,omitempty"` // package; ConffilesKeep where it is not said
@@ -43,6 +44,13 @@ type Traits struct {
 	TCP    string `json:"tcp,omitempty"`
 	DNS    string `json:"dns,omitempty"`
 	File   string `json:"file,omitempty"`
+
+	Image   string            `json:"image,omitempty"`   // container: by its digest; below image.Own one that where.blobs has
+	Command []string          `json:"command,omitempty"` // container: in place of the image's own, behind its entry point
+	Env     map[string]string `json:"env,omitempty"`     // container: beside the image's
+	Ports   []string          `json:"ports,omitempty"`   // container: see ParsePort
+	Volumes []string          `json:"volumes,omitempty"` // container: see ParseVolume
+	User    string            `json:"user,omitempty"`    // container: as whom it runs; as the image says where it is not said
 }
 
 // Conffiles is what becomes of the configuration files of a package that somebody
@@ -100,7 +108,7 @@ func (t Type) IsFile() bool {
 	switch t {
 	case File, Directory, Link, Archive:
 		return true
-	case Group, User, Service, Package, Sysctl, Mount, Check:
+	case Group, User, Service, Package, Sysctl, Mount, Check, Container:
 		return false
 	}
 	return false
@@ -179,6 +187,12 @@ func (t *Traits) Keys() []string {
 		{"tcp", t.TCP != ""},
 		{"dns", t.DNS != ""},
 		{"file", t.File != ""},
+		{"image", t.Image != ""},
+		{"command", len(t.Command) > 0},
+		{"env", len(t.Env) > 0},
+		{"ports", len(t.Ports) > 0},
+		{"volumes", len(t.Volumes) > 0},
+		{"user", t.User != ""},
 	} {
 		if has.there {
 			keys = append(keys, has.key)
@@ -187,7 +201,8 @@ func (t *Traits) Keys() []string {
 	return keys
 }
 
-// Fill is t with each name and path as f makes it, which is given its key.
+// Fill is t with each name and path, and each word of a container, as f makes it,
+// which is given its key. The name of an image stays: it is what was pinned.
 func (t *Traits) Fill(f func(key, text string) (string, error)) (*Traits, error) {
 	if t == nil {
 		return nil, nil
@@ -212,6 +227,7 @@ func (t *Traits) Fill(f func(key, text string) (string, error)) (*Traits, error)
 		{"tcp", &out.TCP},
 		{"dns", &out.DNS},
 		{"file", &out.File},
+		{"user", &out.User},
 	} {
 		if *text.of == "" {
 			continue
@@ -222,7 +238,32 @@ func (t *Traits) Fill(f func(key, text string) (string, error)) (*Traits, error)
 		}
 		*text.of = filled
 	}
-	return &out, nil
+	return &out, out.fillLists(f)
+}
+
+func (t *Traits) fillLists(f func(key, text string) (string, error)) error {
+	for _, list := range []struct {
+		key string
+		of  *[]string
+	}{{"command", &t.Command}, {"ports", &t.Ports}, {"volumes", &t.Volumes}} {
+		*list.of = slices.Clone(*list.of)
+		for i, text := range *list.of {
+			filled, err := f(document.At(list.key, i), text)
+			if err != nil {
+				return err
+			}
+			(*list.of)[i] = filled
+		}
+	}
+	t.Env = maps.Clone(t.Env)
+	for _, name := range slices.Sorted(maps.Keys(t.Env)) {
+		filled, err := f(document.Join("env", name), t.Env[name])
+		if err != nil {
+			return err
+		}
+		t.Env[name] = filled
+	}
+	return nil
 }
 
 // A Flaw is what is wrong with one key of a resource, and what would be right.
@@ -260,6 +301,7 @@ func (t *Traits) Flaws(of Type) []Flaw {
 		f = append(f, Flaw{"restart_on", "take it out", "what is stopped is not restarted"})
 	}
 	f.version(t.Version)
+	f.container(t)
 	if t.Conffiles != "" && t.Conffiles != ConffilesKeep && t.Conffiles != ConffilesReplace {
 		f.add("conffiles", "want keep or replace", "is not what becomes of configuration files", string(t.Conffiles))
 	}
@@ -275,13 +317,15 @@ func (f *flaws) add(key, want, why, value string) {
 	*f = append(*f, Flaw{key, want, quoted(value) + " " + why})
 }
 
-// name checks what a user, a group, a package or a sysctl is called.
+// name checks what a user, a group, a package, a sysctl or a container is called.
 func (f *flaws) name(of Type, name string) {
 	switch {
 	case of == Package:
 		f.pkg(name)
 	case of == Sysctl:
 		f.sysctl(name)
+	case of == Container:
+		f.contained(name)
 	case name == "root":
 		f.add("name", "want another name", "is the machine's own "+string(of), name)
 	default:

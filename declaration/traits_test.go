@@ -151,6 +151,9 @@ func TestKeysAreAllTraits(t *testing.T) {
 			f.SetBool(true)
 		case reflect.Slice:
 			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case reflect.Map:
+			f.Set(reflect.MakeMap(f.Type()))
+			f.SetMapIndex(reflect.New(f.Type().Key()).Elem(), reflect.New(f.Type().Elem()).Elem())
 		case reflect.Pointer:
 			f.Set(reflect.New(f.Type().Elem()))
 		default:

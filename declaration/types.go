@@ -15,7 +15,7 @@ type Fields struct{ Must, May []string }
 
 // Types is the types that a host knows, in the order in which people are told them.
 func Types() []Type {
-	return []Type{File, Directory, Link, Archive, Group, User, Service, Package, Sysctl, Mount, Check}
+	return []Type{File, Directory, Link, Archive, Group, User, Service, Package, Sysctl, Mount, Check, Container}
 }
 
 // FieldsOf is what belongs to a resource of this type; false where no host knows it.
@@ -43,6 +43,8 @@ func FieldsOf(t Type) (Fields, bool) {
 		return Fields{Must: []string{"path", "source", "fstype"}, May: []string{"options"}}, true
 	case Check:
 		return Fields{Must: []string{"http|tcp|dns|unit|file"}, May: []string{"status"}}, true
+	case Container:
+		return Fields{Must: []string{"name", "image"}, May: []string{"command", "env", "ports", "volumes", "user", "restart_on"}}, true
 	}
 	return Fields{}, false
 }
@@ -51,7 +53,7 @@ func FieldsOf(t Type) (Fields, bool) {
 func fieldNames() []string {
 	return []string{
 		"path", "mode", "target", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "swap", "unit", "state", "enabled", "restart_on", "version", "conffiles",
-		"value", "source", "fstype", "options", "http", "status", "tcp", "dns", "file",
+		"value", "source", "fstype", "options", "http", "status", "tcp", "dns", "file", "image", "command", "env", "ports", "volumes", "user",
 	}
 }
 

@@ -26,7 +26,8 @@ type real struct {
 	*booted.Machine
 	net        *booted.Net
 	generation int64
-	disk       bool // its state is on a disk of its own, whose power can be cut
+	disk       bool                      // its state is on a disk of its own, whose power can be cut
+	images     map[document.Digest]int64 // that containers of the mesh are made from, with the size of each manifest
 }
 
 // boots is a machine for the cases of one test. Where none can be started that is
@@ -56,7 +57,7 @@ func boots(t *testing.T) *real {
 	if err != nil || state != "running" {
 		t.Fatalf("%q, %v", state, err)
 	}
-	return &real{Machine: m, net: net}
+	return &real{Machine: m, net: net, images: map[document.Digest]int64{}}
 }
 
 // sh runs a line of shell on the machine, and gives what it wrote.
@@ -77,6 +78,10 @@ func (r *real) declared(t testing.TB, resources []declaration.Resource) string {
 	r.generation++
 	resources = slices.Clone(resources)
 	b := bundled(t, r.generation, func(p *packer) []declaration.Resource {
+		p.where.Blobs = map[document.Digest]declaration.Blob{}
+		for digest, size := range r.images {
+			p.where.Blobs[digest] = declaration.Blob{Repository: "m", Size: size}
+		}
 		for i, res := range resources {
 			if text, ok := strings.CutPrefix(string(res.Digest), "text:"); ok {
 				resources[i].Digest, resources[i].Size = p.file("x", res.Path, text).Digest, int64(len(text))
@@ -94,7 +99,7 @@ func (r *real) declared(t testing.TB, resources []declaration.Resource) string {
 func (r *real) apply(t testing.TB, resources []declaration.Resource, env ...string) (_ report.Report, killed bool) {
 	t.Helper()
 	text := r.declared(t, resources)
-	env = append(append([]string{}, env...), "sh", "-c", "cat >/root/d.json && exec mesh-host apply /root/d.json -o json")
+	env = append(append([]string{}, env...), "sh", "-c", "cat >/root/d.json && [ ! -d /root/blobs ] || set -- --blobs /root/blobs; exec mesh-host apply /root/d.json -o json \"$@\"", "sh")
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := r.Command(ctx, "env", env...)
@@ -196,47 +201,44 @@ func (r *real) dies(t testing.TB, step []declaration.Resource, point string) boo
 }
 
 // sweep kills the program before and after each effect of the steps that has one
-// of these prefixes, each step in turn, and applies it again: then all must be as
-// if nothing had happened. What a step does before the machine is asked to be
-// empty again is told by facts.
+// of these prefixes, and applies the step again: then all must be as if nothing had
+// happened, which is told by facts. The steps come one after another, the last of them
+// is that nothing is declared, and they come again until each of their effects was the
+// last one.
 func (r *real) sweep(t *testing.T, prefixes []string, facts func(t testing.TB) string, steps ...[]declaration.Resource) {
 	t.Helper()
 	r.ownDisk(t)
-	var want []string
-	type kill struct {
-		step  int
-		point string
-	}
-	var kills []kill
-	for i, step := range append(steps, nil) {
+	steps = append(steps, nil)
+	want, kills, n := make([]string, len(steps)), make([][]string, len(steps)), 0
+	for i, step := range steps {
 		r.sh(t, "rm -f /root/effects")
 		rep, _ := r.apply(t, step, "MESH_EFFECTS=/root/effects")
 		if rep.Outcome != report.OutcomeApplied {
 			t.Fatalf("step %d: %s", i, sketch(rep))
 		}
-		want = append(want, facts(t))
+		want[i] = facts(t)
 		for _, e := range strings.Fields(r.sh(t, "cat /root/effects")) {
 			if slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(e, p) }) {
-				kills = append(kills, kill{i, e + ":before"}, kill{i, e + ":after"})
+				kills[i] = append(kills[i], e+":before", e+":after")
+				n += 2
 			}
 		}
 	}
-	t.Logf("%d kills", len(kills))
-	for _, k := range kills {
-		for i := range k.step {
-			r.apply(t, steps[i])
-		}
-		step := append(steps, nil)[k.step]
-		if !r.dies(t, step, k.point) {
-			t.Errorf("step %d, %s: it was not killed", k.step, k.point)
-		}
-		rep, _ := r.apply(t, step)
-		if got := facts(t); got != want[k.step] || rep.Outcome != report.OutcomeApplied {
-			t.Fatalf("step %d, %s:\n%sgot\n%s\nwant\n%s", k.step, k.point, sketch(rep), got, want[k.step])
-		}
-		r.apply(t, nil)
-		if got := facts(t); got != want[len(want)-1] {
-			t.Fatalf("step %d, %s, and then nothing:\ngot\n%s\nwant\n%s", k.step, k.point, got, want[len(want)-1])
+	t.Logf("%d kills", n)
+	for n > 0 {
+		for i, step := range steps {
+			point := ""
+			if len(kills[i]) > 0 {
+				point, kills[i] = kills[i][0], kills[i][1:]
+				n--
+				if !r.dies(t, step, point) {
+					t.Errorf("step %d, %s: it was not killed", i, point)
+				}
+			}
+			rep, _ := r.apply(t, step)
+			if got := facts(t); got != want[i] || rep.Outcome != report.OutcomeApplied {
+				t.Fatalf("step %d, %s:\n%sgot\n%s\nwant\n%s", i, point, sketch(rep), got, want[i])
+			}
 		}
 	}
 }

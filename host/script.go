@@ -144,6 +144,15 @@ func (s *script) Frames(ctx context.Context, digest document.Digest) (archive.So
 	return from.Frames(ctx, digest)
 }
 
+// Part writes a part of an image.
+func (s *script) Part(ctx context.Context, image, part document.Digest, size int64, w io.Writer) error {
+	from, err := s.source()
+	if err != nil {
+		return err
+	}
+	return from.Part(ctx, image, part, size, w)
+}
+
 func digestOfFile(file string) (document.Digest, error) {
 	f, err := os.Open(file)
 	if err != nil {

@@ -19,6 +19,9 @@ import (
 // indexLimit is what is read of a compressed index before it has been looked at.
 const indexLimit = 64 << 20
 
+// manifestLimit is the same of the manifest of an image.
+const manifestLimit = 4 << 20
+
 // Blob names bytes of a registry.
 type Blob struct {
 	Repository string
@@ -82,6 +85,20 @@ func (s where) Frames(_ context.Context, digest document.Digest) (archive.Source
 		return nil, err
 	}
 	return frames{s.blobs, Blob{p.Repository, p.Blob, p.Size}}, nil
+}
+
+// Part writes a part of an image.
+func (s where) Part(ctx context.Context, image, part document.Digest, size int64, w io.Writer) error {
+	b, packed := s.Blobs[image]
+	if !packed {
+		return fault.New(fault.Invalid, "the declaration does not say where the image %s is", image.Short())
+	}
+	if part == image {
+		if size = b.Size; size > manifestLimit {
+			return fault.New(fault.Invalid, "the manifest has %d bytes, at most %d are read", size, manifestLimit)
+		}
+	}
+	return s.blobs.Pull(ctx, Blob{b.Repository, part, size}, w)
 }
 
 func (s where) packed(digest document.Digest) (declaration.Packed, error) {

@@ -68,6 +68,34 @@ func checkBuilt(b Built, r *document.Reading) {
 	}
 	c.things(things)
 	c.provenance(b.Built)
+	c.ownImages(b)
+}
+
+// ownImages checks that the images of the mesh that containers run are those that
+// this build has made.
+func (c *checker) ownImages(b Built) {
+	for i, x := range b.Resources {
+		if x.Traits == nil {
+			continue
+		}
+		if of, ok := image.Parse(x.Image); ok && of.IsOwn() && !b.made(of) {
+			c.Fault(document.At("resources", i)+".image", "want one of built.images", "%q is not made by this build", document.Short(x.Image))
+		}
+	}
+}
+
+// made reports whether this image is one that the build has made.
+func (b Built) made(of image.Reference) bool {
+	i, there := b.Image(of.Name())
+	return there && string(i.Digest) == of.Digest
+}
+
+// running is a container that runs this image.
+func (x BuiltResource) running(name string) BuiltResource {
+	t := *x.Traits
+	t.Image = name
+	x.Traits, x.Digest, x.Size = &t, "", 0
+	return x
 }
 
 const wantDigest = "want sha256: and 64 lower-case hexadecimal digits"
@@ -233,7 +261,9 @@ func Derive(src Source, prov Provenance, resolved map[string]Resolved) (Built, e
 			if !ok {
 				return Built{}, fault.New(fault.Broken, "derive the manifest of %q: nothing was made for resource %q", src.Module, x.ID)
 			}
-			y.Digest, y.Size = made.Digest, made.Size
+			if y.Digest, y.Size = made.Digest, made.Size; x.Type == typeContainer {
+				y = y.running(image.OfModule(src.Module, x.Artifact) + "@" + string(made.Digest))
+			}
 			if x.Type == typeArchive {
 				y.Size = 0 // a compressed size has no part in an identity
 			}

@@ -89,7 +89,7 @@ func notSaid() []string {
 		"source manifest", "unit state restart_on", "http tcp status", "package version",
 		`{"encoding": {"type": "string", "default": "UTF8"}}`, `{"type": "string", "default": "UTF8"}`, `{"port": {"type": "integer", "default": 8080}}`,
 		`[["make", "site"]]`, `[["make", "test"]]`, `["make", "test"]`,
-		`["/srv/serve", "--port", "80"]`,
+		`["/srv/serve", "--port", "80"]`, `["serve", "--port", "80"]`,
 	}
 }
 
@@ -104,6 +104,7 @@ func badBuilt() map[string]string {
 		"libraries":           built(good + `, "closure": [], "libraries": [{"artifact": "B", "language": "G", "digest": "x"}, {"artifact": "A", "language": "G", "digest": "x"}]`),
 		"packages":            built(good + `, "closure": [], "packages": [{"artifact": "B", "name": "B", "version": "v", "digest": "x", "size": 0}, {"artifact": "A", "name": "b", "version": "1", "digest": "x", "size": 1}]`),
 		"images":              built(good + `, "closure": [], "images": [{"artifact": "B", "digest": "x", "size": 0}, {"artifact": "A", "digest": "x", "size": 1}]`),
+		"another's image":     `{"format": 1, "module": "a", "resources": [{"id": "c", "type": "container", "name": "c", "image": "mesh.internal/b@sha256:` + strings.Repeat("a", 64) + `"}], "built": {` + good + `, "closure": []}}`,
 		"bases":               built(good + `, "closure": [], "bases": [{"image": "mesh.internal/a:1", "digest": "x"}, {"image": "b", "digest": "x"}]`),
 		"a closure":           built(good + `, "closure": [{"module": "B", "artifact": "G", "digest": "x"}, {"module": "A", "artifact": "G", "digest": "x"}]`),
 	}

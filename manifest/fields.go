@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"maps"
-	"strings"
 
 	"noxmesh/declaration"
 )
@@ -13,6 +12,7 @@ const (
 	typeDirectory = "directory"
 	typeLink      = "link"
 	typeArchive   = "archive"
+	typeContainer = "container"
 )
 
 // typeLibrary is what others are built against: an artifact, and no resource.
@@ -37,6 +37,10 @@ func fieldsOf(resourceType string) fields {
 		typeLink:      {source: []string{"path", "target"}, built: []string{"path", "target"}, may: []string{"owner", "group"}},
 		typeArchive:   {source: []string{"path", "artifact"}, built: []string{"path", "digest"}, may: []string{"owner", "group", "swap"}},
 	}
+	if resourceType == typeContainer { // whose image the module may make itself
+		f, _ := declaration.FieldsOf(declaration.Container)
+		return fields{source: []string{"name", "image|artifact"}, built: f.Must, may: f.May}
+	}
 	if f, ok := table[resourceType]; ok {
 		return f
 	}
@@ -53,30 +57,12 @@ func resourceTypes() []string {
 	return types
 }
 
-// laterType is what a later version can put on a machine or make.
-func laterType(t string) (says string, later bool) {
-	if t == "container" {
-		return "this version has no resources of type \"" + t + "\" yet", true
-	}
-	return "", false
-}
-
-// typeImage is what containers are made of: an artifact, and no resource yet.
+// typeImage is what containers are made of: an artifact, which a container names.
 const typeImage = "image"
 
 // laterKeys are the keys that a manifest of a later version may have.
 func laterKeys() map[string]string {
-	table := map[string]string{
-		"lab": "this version has no lab yet",
-	}
-	for _, of := range []struct{ resource, keys string }{
-		{"container", "image"},
-	} {
-		for key := range strings.FieldsSeq(of.keys) {
-			table["resources[]."+key] = "this version has no resources of type \"" + of.resource + "\" yet"
-		}
-	}
-	return table
+	return map[string]string{"lab": "this version has no lab yet"}
 }
 
 // examples is what the values of a manifest look like, for whoever left one out
@@ -158,5 +144,11 @@ func resourceExamples() map[string]string {
 		"resources[].file":       `"/run/board/ready"`,
 		"resources[].state":      `"running"`,
 		"resources[].restart_on": `["conf"]`,
+		"resources[].image":      `"docker.io/library/nginx@sha256:0123…"`,
+		"resources[].command":    `["serve", "--port", "80"]`,
+		"resources[].env":        `{"PORT": "80"}`,
+		"resources[].ports":      `["8080:80"]`,
+		"resources[].volumes":    `["/srv/data:/data"]`,
+		"resources[].user":       `"1000:1000"`,
 	}
 }

@@ -43,7 +43,7 @@ func Keys() []Key {
 func resourceKeys() []Key {
 	return []Key{
 		{"resources[].id", "name; must be there", "its name in the module, once"},
-		{"resources[].type", "`file`, `directory`, `link`, `archive`, `group`, `user`, `service`, `package`, `sysctl`, `mount` or `check`; must be there", "what it is"},
+		{"resources[].type", "`file`, `directory`, `link`, `archive`, `group`, `user`, `service`, `package`, `sysctl`, `mount`, `check` or `container`; must be there", "what it is"},
 		{"resources[].after", "list of names", "ids of resources earlier in the list that must be right before anything is done about this one, beside those that it stands on by what it says"},
 		{"resources[].drift", "`correct` or `report`", "what becomes of a change that the mesh did not make: it is put back (`correct`, where it is not given), or only reported; then the resource differs, and is never said to be as declared. A changed file, folder or link is noticed within a second, everything else by the drift timer; what is put back again and again is contested, and put back ever more seldom"},
 		{"resources[].path", "absolute path; must be there of a file, a directory, a link, an archive and a mount", "where it is on the machine: clean, below `/`, once in the module, not below a file or a link of it, and not in what is reserved: `/proc`, `/sys`, `/dev` and the host's own"},
@@ -53,8 +53,8 @@ func resourceKeys() []Key {
 		{"resources[].from", "relative path", "of a file: the file of the module's folder that it is, as it is, at most 256 MiB"},
 		{"resources[].swap", "`true` or `false`", "of an archive: another one comes in its place all at once, and never file by file. Its folder is wholly the module's then, see below"},
 		{"resources[].target", "text", "of a link: where it leads to"},
-		{"resources[].artifact", "name", "of an archive: one of `build.artifacts`"},
-		{"resources[].name", "name of a user, a group, a package or a sysctl; must be there of each", "what it is called on the machine. Of a user and a group lower-case letters, digits, `_` and `-`, at most 32; not `root`. Of a package as the machine's package manager calls it; of another architecture than the machine's with it, as `libc6:i386`. Of a sysctl as sysctl(8) has it, as `net.ipv4.ip_forward`; an interface whose name has a dot as `net.ipv4.conf.eth0/100.forwarding`"},
+		{"resources[].artifact", "name", "of an archive: one of `build.artifacts`. Of a container: one of type `image`, in place of `image`; the host fetches it from the mesh's own registry, with its own login"},
+		{"resources[].name", "name of a user, a group, a package, a sysctl or a container; must be there of each", "what it is called on the machine. Of a user and a group lower-case letters, digits, `_` and `-`, at most 32; not `root`. Of a package as the machine's package manager calls it; of another architecture than the machine's with it, as `libc6:i386`. Of a sysctl as sysctl(8) has it, as `net.ipv4.ip_forward`; an interface whose name has a dot as `net.ipv4.conf.eth0/100.forwarding`. Of a container as podman calls it: lower-case letters, digits, `_`, `.` and `-`"},
 		{"resources[].gid", "integer", "of a group: its number, which the machine chooses where it is not given"},
 		{"resources[].uid", "integer", "of a user: its number, likewise"},
 		{"resources[].group", "name of a group", "of a user: its own group; where it is not given the group of its name, which is made with it. Of what is at a path: whose group's it is, a name or a number, as `owner`"},
@@ -75,7 +75,13 @@ func resourceKeys() []Key {
 		{"resources[].unit", "name of a unit; must be there of a service", "of a service, and of a check: the unit of systemd: a service, socket, timer or path, with its ending, as `board.service`; of a template an instance, as `board@one.service`"},
 		{"resources[].state", "`running` or `stopped`; must be there of a service", "what it is to be"},
 		{"resources[].enabled", "`true` or `false`", "of a service: whether it is started at boot. Where it is not given, what runs is, and what is stopped is not"},
-		{"resources[].restart_on", "list of names", "of a service: ids of the resources earlier in the list that it is made from. It comes after them, and is restarted when one of them has changed since the process that runs was started"},
+		{"resources[].restart_on", "list of names", "of a service or a container: ids of the resources earlier in the list that it is made from. It comes after them, and is restarted when one of them has changed since the process that runs was started"},
+		{"resources[].image", "image; must be there of a container, or `artifact`", "of a container: what it runs, in full and by its digest, as `docker.io/library/nginx@sha256:…`. A tag is refused: it may mean another image tomorrow. The machine's podman fetches it, by the registries and logins that the machine knows"},
+		{"resources[].command", "the program and its words", "of a container: what comes behind the entry point of the image in place of the image's own command, as with `podman run`"},
+		{"resources[].env", "by name", "of a container: variables, beside those of the image. They stand in the container's unit, where everybody on the machine can read them"},
+		{"resources[].ports", "list of ports", "of a container: `PORT:PORT`, first the machine's and then the container's; with an address of the machine before it, as `127.0.0.1:8080:80`, or with `/udp` after it. The machine's port is claimed, as `tcp:8080` in `claims` would"},
+		{"resources[].volumes", "list of paths", "of a container: `PATH:PATH`, first the machine's and then the container's; with `:ro` after it where the container only reads. It comes after the resources that are at or below the machine's path; what lies there stays when the container goes"},
+		{"resources[].user", "name or number", "of a container: as whom its program runs, as `1000` or `1000:1000`; as the image says where it is not given"},
 	}
 }
 
@@ -86,7 +92,7 @@ func buildKeys() []Key {
 		{"build.run", "list of commands", "what makes the artifacts"},
 		{"build.test", "list of commands", "what judges the build: all end with 0, and it is fit; one does not, and it is unfit"},
 		{"build.artifacts", "by name", "what was made; each archive is named by a resource"},
-		{"build.artifacts.NAME.type", "`archive`, `library`, `package` or `image`; must be there", "what it is: for machines, for other modules to be built against, a `.deb` for a machine's own package manager, or a container image. Packages and images are published with the build; no resource of this version puts them on a machine yet"},
+		{"build.artifacts.NAME.type", "`archive`, `library`, `package` or `image`; must be there", "what it is: for machines, for other modules to be built against, a `.deb` for a machine's own package manager, or a container image. An image is what a resource of type `container` runs. Packages are published with the build; no resource of this version puts them on a machine yet"},
 		{"build.artifacts.NAME.path", "relative path; must be there but of a library, and of an image with a `file`", "the folder of the module's folder that it is, after `build.run`; of a library, the whole folder where it is not given; of an image, what is put into it (see `file`); of a package, the folder that stands for `/`: `dist` with `dist/usr/bin/board`. What lies in `etc` there is the machine's to change, as with every package"},
 		{"build.artifacts.NAME.language", "name; must be there of a library", "the language in which others import it, as `go`"},
 		{"build.artifacts.NAME.name", "name", "of a package: what it is called, where that is not the artifact's name"},

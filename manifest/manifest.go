@@ -38,7 +38,7 @@ type Resource struct {
 	Content  *string `json:"content,omitempty"`  // file: inline
 	From     string  `json:"from,omitempty"`     // file: a file of the module's folder, never substituted
 	Target   string  `json:"target,omitempty"`   // link
-	Artifact string  `json:"artifact,omitempty"` // archive: one of build.artifacts
+	Artifact string  `json:"artifact,omitempty"` // archive, container: one of build.artifacts
 
 	After []string `json:"after,omitempty"` // ids of resources earlier in the list that this one waits for
 	*declaration.Traits

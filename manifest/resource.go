@@ -111,11 +111,7 @@ func (c *checker) thing(at string, t thing) {
 	}
 	if !slices.Contains(resourceTypes(), t.kind) {
 		want := "want " + strings.Join(resourceTypes(), ", ")
-		if says, later := laterType(t.kind); later {
-			c.Fault(at+".type", want, "%s", says)
-		} else {
-			c.Fault(at+".type", document.Nearest(t.kind, resourceTypes(), want), "%q is not the type of a resource", document.Short(t.kind))
-		}
+		c.Fault(at+".type", document.Nearest(t.kind, resourceTypes(), want), "%q is not the type of a resource", document.Short(t.kind))
 		return
 	}
 	c.belong(at, t)
@@ -136,7 +132,7 @@ func (c *checker) thing(at string, t thing) {
 func standIn(key, text string, of declaration.Type) string {
 	instead := "xx"
 	switch {
-	case key == "version", key == "http", key == "tcp":
+	case key == "version", key == "http", key == "tcp", strings.HasPrefix(key, "ports["):
 		instead = "1"
 	case key == "name" && of == declaration.Sysctl:
 		instead = "x.x"
@@ -165,7 +161,7 @@ func (c *checker) mountPoint(path, text string) {
 // traits checks the values of what is no file, with whatever stands in the places of its names.
 func (c *checker) traits(at string, t thing) {
 	filled, err := t.traits.Fill(func(key, text string) (string, error) {
-		c.template(document.Join(at, key), text)
+		c.template(at+"."+key, text)
 		return standIn(key, text, declaration.Type(t.kind)), nil
 	})
 	if err != nil {
@@ -202,7 +198,7 @@ func (c *checker) belong(at string, t thing) {
 func fieldNames() []string {
 	return []string{
 		"path", "mode", "content", "from", "target", "artifact", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "swap", "unit", "state", "enabled", "restart_on", "version", "conffiles",
-		"value", "source", "fstype", "options", "http", "status", "tcp", "dns", "file",
+		"value", "source", "fstype", "options", "http", "status", "tcp", "dns", "file", "image", "command", "env", "ports", "volumes", "user",
 	}
 }
 

@@ -36,9 +36,13 @@ const (
 	patternUnclean = `//|/\.\.?(/|$)`
 	patternAccount = `^([a-z_][a-z0-9_-]{0,31}|.*\$\{.*)?$`
 	patternOwner   = `^([A-Za-z_][A-Za-z0-9_.-]{0,31}|0|[1-9][0-9]{0,9}|.*\$\{.*)?$`
-	patternCalled  = `^([a-z_][a-z0-9_-]{0,31}|[a-z0-9][a-z0-9+.-]+(:[a-z][a-z0-9-]*)?|[A-Za-z0-9_]+[./].*|.*\$\{.*)?$` // a user, a group, a package or a sysctl
+	patternCalled  = `^([a-z_][a-z0-9_-]{0,31}|[a-z0-9][a-z0-9+._-]*(:[a-z][a-z0-9-]*)?|[A-Za-z0-9_]+[./].*|.*\$\{.*)?$` // a user, a group, a package, a sysctl or a container
 	patternVersion = `^([0-9][A-Za-z0-9.+~:-]*|.*\$\{.*)?$`
 	patternUnit    = `^([A-Za-z0-9:_\\@][A-Za-z0-9:_.\\@-]*\.(service|socket|timer|path)|.*\$\{.*)?$`
+	patternImage   = `^([a-z0-9.:\[\]-]+(/[a-z0-9._-]+)+@sha256:[0-9a-f]{64})?$`
+	patternPort    = `^((([0-9.]+|\[[0-9a-f:.]+\]):)?[0-9]{1,5}:[0-9]{1,5}(/udp)?|.*\$\{.*)$`
+	patternVolume  = `^(/[^:]+:/[^:]+(:ro)?|.*\$\{.*)$`
+	patternRunsAs  = `^([A-Za-z0-9_.][A-Za-z0-9_.-]*(:[A-Za-z0-9_.][A-Za-z0-9_.-]*)?|.*\$\{.*)?$`
 	patternField   = `^(/[^: ]*[^/: ]|.*\$\{.*)?$`
 )
 
@@ -115,7 +119,10 @@ func commonKeywords() map[string]keywords {
 		"resources[].tcp": {"maxLength": 2000}, "resources[].dns": {"pattern": `^([A-Za-z0-9_.-]{1,253}|.*\$\{.*)?$`}, "resources[].file": {"pattern": patternPath + `|^$|\$\{`},
 		"resources[].source": {"maxLength": 1000}, "resources[].fstype": {"maxLength": 64}, "resources[].options": {"maxLength": 1000},
 		"resources[].value": {"maxLength": declaration.ValueLimit, "pattern": `^[^\x00-\x08\x0a-\x1f\x7f]*$`},
-		"resources[].mode":  {"pattern": octalMode.String() + "|^$"},
+		"resources[].image": {"pattern": patternImage}, "resources[].user": {"pattern": patternRunsAs},
+		"resources[].ports[]": {"pattern": patternPort}, "resources[].volumes[]": {"pattern": patternVolume},
+		"resources[].env":  {"propertyNames": keywords{"pattern": variable.String()}},
+		"resources[].mode": {"pattern": octalMode.String() + "|^$"},
 	}
 	maps.Copy(out, settingKeywords("settings"))
 	maps.Copy(out, settingKeywords("grants.*.with"))
@@ -272,7 +279,9 @@ func nothing(name string) any {
 		return false
 	case "swap":
 		return keywords{"const": false}
-	case "groups", "restart_on":
+	case "env":
+		return keywords{"maxProperties": 0}
+	case "groups", "restart_on", "command", "ports", "volumes":
 		return keywords{"maxItems": 0}
 	}
 	return none()

@@ -8,6 +8,7 @@ import (
 
 	mesh "noxmesh"
 	"noxmesh/document"
+	"noxmesh/image"
 	"noxmesh/internal/fault"
 )
 
@@ -43,7 +44,8 @@ func checkSource(s Source, r *document.Reading) {
 		} else if x.From != "" {
 			c.relative(at+".from", x.From)
 		}
-		c.resourceArtifact(at+".artifact", x.Artifact, s.Build)
+		c.resourceArtifact(at+".artifact", x, s.Build)
+		c.resourceImage(at+".image", x)
 	}
 	c.things(things)
 	if s.Build != nil {
@@ -63,22 +65,43 @@ func (x Resource) thing() thing {
 }
 
 // resourceArtifact checks the artifact that a resource puts on a machine.
-func (c *checker) resourceArtifact(path, named string, b *Build) {
-	if named == "" {
+func (c *checker) resourceArtifact(path string, x Resource, b *Build) {
+	if x.Artifact == "" {
 		return
 	}
 	var made Artifact
 	there := false
 	if b != nil {
-		made, there = b.Artifacts[named]
+		made, there = b.Artifacts[x.Artifact]
 	}
+	is := document.Short(x.Artifact)
 	switch {
 	case !there:
-		c.Fault(path, wantArtifact(named, b), "%q is not made by build.artifacts", document.Short(named))
-	case made.Type == typeImage:
-		c.Fault(path, "want an artifact of type archive: this version has no resources of type \"container\" yet", "%q is an image", document.Short(named))
+		c.Fault(path, wantArtifact(x.Artifact, b), "%q is not made by build.artifacts", is)
+	case x.Type == typeContainer && made.Type != typeImage:
+		c.Fault(path, "want an artifact of type image", "%q is %s %s", is, articleOf(made.Type), document.Short(made.Type))
+	case made.Type == typeImage && x.Type != typeContainer:
+		c.Fault(path, "want an artifact of type archive, or a resource of type container", "%q is an image", is)
 	case made.Type == typePackage:
-		c.Fault(path, "want an artifact of type archive: what the mesh has made itself no machine gets as a package yet", "%q is a package", document.Short(named))
+		c.Fault(path, "want an artifact of type archive: what the mesh has made itself no machine gets as a package yet", "%q is a package", is)
+	}
+}
+
+func articleOf(artifactType string) string {
+	if artifactType == typeArchive {
+		return "an"
+	}
+	return "a"
+}
+
+// resourceImage refuses an image of the mesh by its name: which one it is, is worked
+// out by what the module makes.
+func (c *checker) resourceImage(path string, x Resource) {
+	if x.Traits == nil {
+		return
+	}
+	if of, ok := image.Parse(x.Image); ok && of.IsOwn() {
+		c.Fault(path, `name the artifact in its place, as "artifact": "web"`, "%q is an image that a module of the mesh makes, and a container runs one of its own module", document.Short(x.Image))
 	}
 }
 

@@ -140,6 +140,8 @@ func unmade(r *declaration.Resource, earlier map[string]string) bool {
 // (it may run as that user); a package after those of its own module that say where
 // packages come from, and after its users and groups; and these after its packages,
 // which may bring groups, as does a file that belongs to somebody whom nothing else makes.
+// A container comes after what its module puts where it sees it, and after the packages,
+// users and groups of its own module.
 func standsOn(r *declaration.Resource, earlier []declaration.Resource) {
 	module, _, _ := strings.Cut(r.ID, "/")
 	names := unitsOf(r)
@@ -150,6 +152,10 @@ func standsOn(r *declaration.Resource, earlier []declaration.Resource) {
 		switch {
 		case r.Type == declaration.Service && e.Type.IsFile():
 			on = isUnitFile(e.Path, names)
+		case r.Type == declaration.Container && e.Type.IsFile():
+			on = own && isMounted(e.Path, r.Mounts())
+		case r.Type == declaration.Container:
+			on = own && e.Type != declaration.Service && e.Type != declaration.Container
 		case r.Type == declaration.Service:
 			on = own && e.Type != declaration.Service
 		case r.Type == declaration.Package:
@@ -161,6 +167,11 @@ func standsOn(r *declaration.Resource, earlier []declaration.Resource) {
 			come(r, e.ID)
 		}
 	}
+}
+
+// isMounted reports whether a container sees this path of the machine.
+func isMounted(path string, mounts []string) bool {
+	return slices.ContainsFunc(mounts, func(m string) bool { return path == m || strings.HasPrefix(path, m+"/") })
 }
 
 // isSource reports whether the package manager reads this file to know where packages come from.
@@ -199,6 +210,14 @@ func needs(r *declaration.Resource, earlier map[string]string) []string {
 	t := r.Said()
 	for _, name := range append([]string{t.Group}, t.Groups...) {
 		subjects = append(subjects, string(declaration.Group)+" "+name)
+	}
+	for _, dir := range t.Mounts() {
+		for ; dir != "/"; dir = parent(dir) {
+			if _, there := earlier[dir]; there {
+				subjects = append(subjects, dir)
+				break
+			}
+		}
 	}
 	return subjects
 }

@@ -93,6 +93,9 @@ func (c *compiler) lacks(name string) string {
 	can := func(capability string) bool { return slices.Contains(*c.facts.Can, capability) }
 	for _, k := range kept(b) {
 		if !can(k.capability) {
+			if why := c.lacksPodman(k); why != "" {
+				return why
+			}
 			return fmt.Sprintf("has %s, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does", k.what)
 		}
 	}
@@ -111,6 +114,18 @@ func (c *compiler) lacks(name string) string {
 		has = "reports " + strings.Join(can, ", ")
 	}
 	return fmt.Sprintf("needs the capability %s, and the node %s", strings.Join(missing, " and "), has)
+}
+
+// lacksPodman is that a node has nothing that runs containers, as far as hosts know.
+func (c *compiler) lacksPodman(k keeping) string {
+	has := func(capability string) bool { return slices.Contains(*c.facts.Can, capability) }
+	switch {
+	case k.capability != declaration.Keeps(declaration.Container) || has("podman"):
+		return ""
+	case has("docker"):
+		return "has " + k.what + ", and the node has docker and no podman: this version runs containers with podman"
+	}
+	return "has " + k.what + ", and the node has no podman: require a module that has a resource of type package with the name podman"
 }
 
 // keeping is what only some hosts keep: the capability of those that do, and what

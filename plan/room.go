@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"noxmesh/declaration"
@@ -49,6 +50,9 @@ func weight(w *worked) int {
 		if !r.Type.IsFile() || len(r.Owners()) > 0 {
 			n += others * idLimit
 		}
+		if mounts := r.Mounts(); len(mounts) > 0 { // it comes after what lies there
+			n += len(w.resources) * idLimit
+		}
 		n += resource + digest + escaped(r.Path) + escaped(r.Target) + len(r.ID) + idLimit + len(r.After)*idLimit
 		if r.Traits != nil {
 			n += traitsWeight(r)
@@ -69,11 +73,20 @@ func weight(w *worked) int {
 // traitsWeight is how many bytes the traits of a resource have, with the resources
 // that it comes after because it names them.
 func traitsWeight(r *declaration.Resource) int {
-	const keys = 200
+	const keys = 300
 	n := keys
 	n += len(r.RestartOn) * idLimit
 	for _, text := range append([]string{r.Name, r.Owner, r.Group, r.Home, r.Shell, r.Unit, r.Version, r.Value, r.Source, r.FSType, r.Options, r.HTTP, r.TCP, r.DNS, r.File}, r.Groups...) {
 		n += escaped(text) + idLimit
+	}
+	for _, text := range slices.Concat([]string{r.Image, r.User}, r.Command, r.Ports) {
+		n += escaped(text) + 3
+	}
+	for name, text := range r.Env {
+		n += len(name) + escaped(text) + 6
+	}
+	for _, text := range r.Volumes {
+		n += escaped(text) + 3 + idLimit
 	}
 	return n
 }

@@ -12,6 +12,7 @@ import (
 	"noxmesh/declaration"
 	"noxmesh/delivery/artifact"
 	"noxmesh/document"
+	"noxmesh/image"
 	"noxmesh/manifest"
 )
 
@@ -76,6 +77,24 @@ func (w *worked) work(v values) string {
 		}
 		paths[subject] = r.ID
 	}
+	return w.ports()
+}
+
+// ports claims the ports of the machine that containers take.
+func (w *worked) ports() string {
+	taken := map[string]string{}
+	for i := range w.resources {
+		r := &w.resources[i]
+		for _, claim := range r.Claims() {
+			if other, is := taken[claim]; is {
+				return fmt.Sprintf("resource %q: it claims %s, which %q has", r.ID, claim, other)
+			}
+			taken[claim] = r.ID
+			if !slices.Contains(w.claims, claim) {
+				w.claims = append(w.claims, claim)
+			}
+		}
+	}
 	return ""
 }
 
@@ -124,6 +143,8 @@ func (w *worked) resource(r manifest.BuiltResource, values map[string]string) st
 		why = link(r, &out, values)
 	case declaration.Archive:
 		why = w.archive(r, &out)
+	case declaration.Container:
+		why = w.container(&out)
 	case declaration.Directory, declaration.Group, declaration.User, declaration.Service, declaration.Package, declaration.Sysctl, declaration.Mount, declaration.Check:
 	default:
 		why = fmt.Sprintf("no host knows the type %q", r.Type)
@@ -201,6 +222,21 @@ func (w *worked) archive(r manifest.BuiltResource, out *declaration.Resource) st
 	w.where.Archives = put(w.where.Archives, r.Digest, declaration.Packed{
 		Repository: w.module, Index: packed.Index, IndexSize: packed.IndexSize, Blob: packed.Blob, Size: packed.Size,
 	})
+	return ""
+}
+
+// container says where the image of a container is, where the module has made it.
+func (w *worked) container(out *declaration.Resource) string {
+	of, ok := image.Parse(out.Said().Image)
+	if !ok || !of.IsOwn() {
+		return ""
+	}
+	digest := document.Digest(of.Digest)
+	size, ok := w.build.Where.Blobs[digest]
+	if !ok {
+		return "the record does not say where image " + digest.Short() + " is"
+	}
+	w.where.Blobs = put(w.where.Blobs, digest, declaration.Blob{Repository: w.module, Size: size})
 	return ""
 }
 

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 type kind interface {
 	// look compares the machine with each, and sets what was found. It changes
 	// nothing. Called before and after each change; where nothing has drifted it
-	// is all that is called, and it starts no child process.
+	// is all that is called, and it starts no child process for each of them.
 	look(ctx context.Context, p *pass, all []*holding)
 	// mean refuses what must not be changed, and writes into the note what must be
 	// known of the change after a kill at any moment of it. What it says is on the
@@ -37,21 +38,24 @@ type kind interface {
 // rankedKind is a kind, and how it goes with the others.
 type rankedKind struct {
 	of    declaration.Type
-	needs string // what is there on a machine that has such things at all; empty: on every one
-	early bool   // what is no longer declared of it goes before anything else is done, not after
+	needs []string // what is all there on a machine that has such things at all
+	early bool     // what is no longer declared of it goes before anything else is done, not after
 	kind
 }
+
+const booted = "/run/systemd/system" // is there where systemd has booted the machine
 
 // kinds is every type that is no file, in the order in which those of one wave are made.
 // What is no longer declared goes in the opposite order.
 func kinds() []rankedKind {
 	return []rankedKind{
-		{of: declaration.Package, kind: packaged{}, needs: "/usr/bin/apt-get"}, // it may bring groups that users are in
+		{of: declaration.Package, kind: packaged{}, needs: []string{"/usr/bin/apt-get"}}, // it may bring groups that users are in
 		{of: declaration.Group, kind: groups{}},
 		{of: declaration.User, kind: users{}},
 		{of: declaration.Sysctl, kind: sysctls{}},
-		{of: declaration.Mount, kind: mounted{}, needs: "/bin/mount"},
-		{of: declaration.Service, kind: services{}, early: true, needs: "/run/systemd/system"}, // it is there where systemd has booted the machine
+		{of: declaration.Mount, kind: mounted{}, needs: []string{"/bin/mount"}},
+		{of: declaration.Service, kind: services{}, early: true, needs: []string{booted}},
+		{of: declaration.Container, kind: containers{}, early: true, needs: []string{booted, "/usr/bin/podman"}},
 		{of: declaration.Check, kind: checked{least: 5 * time.Second, most: 30 * time.Second}},
 	}
 }
@@ -62,7 +66,7 @@ func (e *Engine) Keeps() []string {
 	defer e.sys.Forget()
 	var all []string
 	for _, k := range e.kinds {
-		if e.sys.Whole() && (k.needs == "" || e.sys.Has(k.needs)) {
+		if e.sys.Whole() && !slices.ContainsFunc(k.needs, func(file string) bool { return !e.sys.Has(file) }) {
 			all = append(all, declaration.Keeps(k.of))
 		}
 	}

@@ -212,7 +212,7 @@ func (m *model) things(all []declaration.Resource) map[string]string {
 			things[r.Path] = "->" + r.Target
 		case declaration.Directory:
 			things[r.Path] = "/"
-		case declaration.Group, declaration.User, declaration.Service, declaration.Package, declaration.Sysctl, declaration.Mount, declaration.Check:
+		case declaration.Group, declaration.User, declaration.Service, declaration.Package, declaration.Sysctl, declaration.Mount, declaration.Check, declaration.Container:
 		case declaration.Archive:
 			things[r.Path] = "/"
 			idx, err := openIndex(m.depot.indexes[r.Digest], r.Digest)

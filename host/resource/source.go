@@ -20,6 +20,9 @@ type Source interface {
 	Index(ctx context.Context, digest document.Digest) ([]byte, error)
 	// Frames is the blob of the archive with this index.
 	Frames(ctx context.Context, digest document.Digest) (archive.Source, error)
+	// Part writes a part of the image with this manifest: the manifest itself, whose
+	// size is the declaration's to say, its configuration or a layer.
+	Part(ctx context.Context, image, part document.Digest, size int64, w io.Writer) error
 }
 
 // Keep is where the record and the indexes lie; but for one note, all that it saves is durable.

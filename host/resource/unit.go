@@ -51,6 +51,8 @@ func activity(u system.Unit) string {
 		return "started again and again: " + end(u)
 	case u.Active == "failed":
 		return "failed: " + failure(u)
+	case u.Active == "deactivating" && u.Ended != 0:
+		return "ending: " + end(u)
 	case u.Active == "active" && u.Sub == "exited":
 		return "active without a process: " + end(u)
 	case u.Active == "inactive" && !u.Condition:

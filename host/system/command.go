@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -18,7 +19,8 @@ type Command struct {
 	Name  string
 	Args  []string
 	Stdin string
-	Env   []string // beside a path and a plain language
+	Input io.Reader // what it reads in place of Stdin, where there is one: it is read for as long as it runs
+	Env   []string  // beside a path and a plain language
 }
 
 // Done is what came of a program that has ended.
@@ -59,6 +61,9 @@ func (r *Root) Run(ctx context.Context, c Command) (Done, error) {
 	cmd := exec.CommandContext(ctx, c.Name, c.Args...)
 	cmd.Env, cmd.Dir = environment(c), "/"
 	cmd.Stdin = strings.NewReader(c.Stdin)
+	if c.Input != nil {
+		cmd.Stdin = c.Input
+	}
 	out, said := &first{most: outMost}, &last{most: saidMost}
 	cmd.Stdout, cmd.Stderr = out, said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -139,6 +139,7 @@ func TestOnAMachineNothingIsGreenThatIsNot(t *testing.T) {
 	m, node := onMachine(t)
 	m.noMirrorHasIt(node)
 	m.startedAndDoesNotRun(node)
+	m.imageThatDoesNotCome(node)
 	m.failedDownload(node)
 	m.cutOff(node)
 }
@@ -176,6 +177,46 @@ func (m *mesh) startedAndDoesNotRun(node *machine.Machine) {
 	m.until("the commit that mends it is out", isOut("clock", second, 1))
 	if got := on(m.t, node, "systemctl show -P ActiveState -P SubState clock"); got != "active\nrunning" {
 		m.t.Errorf("systemd says %q", got)
+	}
+}
+
+// imageThatDoesNotCome is F4 as well. The image that a module makes itself comes with
+// the node's own login; one that cannot be pulled is no reason to stop what runs.
+func (m *mesh) imageThatDoesNotCome(node *machine.Machine) {
+	m.t.Helper()
+	program := filepath.Join(m.t.TempDir(), "contained")
+	cmd := exec.CommandContext(m.t.Context(), "go", "build", "-ldflags", "-s -w", "-o", program, "noxmesh/host/testdata/contained")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		m.t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(program)
+	must(m.t, err)
+	runs := func(what string) string {
+		return `{"module": "web", "resources": [{"id": "run", "type": "container", "name": "web", ` + what + `, "ports": ["8080:8000"]}], "build": {
+			"run": [["chmod", "755", "root/contained"]], "artifacts": {"image": {"type": "image", "path": "root", "command": ["/contained"]}}}}`
+	}
+	own, none := `"artifact": "image"`, `"image": "`+machine.Gateway+`:9/none@sha256:`+strings.Repeat("0", 64)+`"`
+	says := func() string {
+		return on(m.t, node, "systemctl show -P MainPID mesh-container-web; for i in $(seq 300); do bash -c 'cat <>/dev/tcp/127.0.0.1/8080' 2>/dev/null && exit; sleep 0.1; done; exit 1")
+	}
+	first := m.module("web", files{"root/contained": string(text), "root/variant": "one", "module.json": runs(own)})
+	m.assign("web", "node")
+	m.auto("web")
+	m.until("the container is out", isOut("web", first, 1))
+	was := says()
+	if !strings.Contains(was, "\none|") {
+		m.t.Error(was)
+	}
+	m.forge.commit("web", files{"module.json": runs(none)})
+	m.until("the node says that it cannot be pulled", fails("web", "run", "podman says: ", "connection refused"))
+	if is := says(); is != was {
+		m.t.Errorf("it was %s, and is %s", was, is)
+	}
+	third := m.forge.commit("web", files{"root/variant": "two", "module.json": runs(own)})
+	m.until("the commit that mends it is out", isOut("web", third, 1))
+	if is := says(); !strings.Contains(is, "\ntwo|") {
+		m.t.Error(is)
 	}
 }
 

@@ -1,0 +1,82 @@
+package resource
+
+import (
+	"context"
+
+	"noxmesh/host/keep"
+	"noxmesh/host/podman"
+	"noxmesh/host/system"
+	"noxmesh/internal/effect"
+	"noxmesh/internal/fault"
+)
+
+// leave ends the container, and takes away its unit, what podman has of it, and the
+// images that the host has brought for it and nobody else uses. What it has written
+// into folders of the machine stays.
+func (containers) leave(ctx context.Context, p *pass, all []*holding) {
+	var ours []*contained
+	for _, h := range all {
+		if h.hold.Origin == keep.TakenOver {
+			h.stays = h.hold.Subject + " was there before, and stays"
+			continue
+		}
+		c := newContained(h)
+		c.takesUnit()
+		ours = append(ours, c)
+	}
+	if len(ours) == 0 {
+		return
+	}
+	services{}.leave(ctx, p, unitsOf(ours))
+	for _, c := range ours {
+		one, cancel := context.WithTimeout(ctx, serviceLimit)
+		if err := c.takeAway(one, p); err != nil {
+			c.failed(err)
+		}
+		cancel()
+	}
+}
+
+func (c *contained) takeAway(ctx context.Context, p *pass) error {
+	if c.unit.err != nil {
+		return c.unit.err
+	}
+	engine := podman.Of(p.sys)
+	is, err := engine.Containers(ctx, []string{c.name()})
+	if err == nil && is[c.name()].Ours() {
+		if err = engine.RemoveContainer(ctx, c.name()); err == nil {
+			is, err = engine.Containers(ctx, []string{c.name()})
+		}
+		if err == nil && is[c.name()].Ours() {
+			err = fault.New(fault.Conflict, "podman still has it")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.removeUnit(ctx, p); err != nil {
+		return err
+	}
+	_, err = dropImages(ctx, p, c.note.Brought, "")
+	return err
+}
+
+// removeUnit removes the file of the unit, and has systemd forget it.
+func (c *contained) removeUnit(ctx context.Context, p *pass) error {
+	name := c.unit.want.Unit
+	dir, err := p.sys.Dir(unitsFolder)
+	if err != nil {
+		return err
+	}
+	if _, err := dir.Lstat(name); system.Absent(err) {
+		return nil
+	}
+	if err := effect.Do("resource.container.remove", func() error { return dir.Remove(name) }); err != nil {
+		return err
+	}
+	units, err := p.manager(ctx)
+	if err != nil {
+		return err
+	}
+	return effect.Do("resource.container.forget", func() error { return units.Reload(ctx) })
+}

@@ -1,0 +1,90 @@
+package resource
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"runtime"
+
+	"noxmesh/document"
+	"noxmesh/host/podman"
+	"noxmesh/internal/fault"
+	"noxmesh/internal/oci/remote"
+)
+
+// fetch takes in an image that the mesh has made. It comes the way that every other
+// blob comes, with the login of this host, and podman is given the bytes and no more.
+func (c *contained) fetch(ctx context.Context, p *pass) (*podman.Check, error) {
+	i := fetching{pass: p, digest: document.Digest(c.of.Digest), name: localName(c.of)}
+	if err := i.read(ctx); err != nil {
+		return nil, err
+	}
+	check, err := podman.ParseCheck(i.config)
+	if err != nil || c.image.ID != "" { // it is there already
+		return check, err
+	}
+	return check, podman.Of(p.sys).Load(ctx, i.name, func(a *podman.Archive) error { return i.write(ctx, a) })
+}
+
+// fetching is an image on its way to podman.
+type fetching struct {
+	*pass
+	name             string
+	digest           document.Digest
+	manifest, config []byte
+	is               remote.Image
+}
+
+// read fetches what says what the image is made of.
+func (i *fetching) read(ctx context.Context) error {
+	var err error
+	if i.manifest, err = i.part(ctx, remote.Blob{Digest: i.digest}); err != nil {
+		return err
+	}
+	config, err := remote.ConfigOf(i.manifest)
+	if err != nil {
+		return err
+	}
+	if i.config, err = i.part(ctx, config); err != nil {
+		return err
+	}
+	i.is, err = remote.Read(i.manifest, i.config, "linux/"+runtime.GOARCH)
+	return err
+}
+
+// write is the whole image as podman reads it.
+func (i *fetching) write(ctx context.Context, a *podman.Archive) error {
+	for _, small := range [][]byte{i.manifest, i.config} {
+		if err := a.Blob(document.Sum(small), int64(len(small)), fillText(string(small))); err != nil {
+			return err
+		}
+	}
+	done := map[document.Digest]bool{}
+	for _, layer := range i.is.Layers {
+		if done[layer.Digest] {
+			continue
+		}
+		done[layer.Digest] = true
+		err := a.Blob(layer.Digest, layer.Size, func(w io.Writer) error { return i.source.Part(ctx, i.digest, layer.Digest, layer.Size, w) })
+		if err != nil {
+			return fault.Add(err, "fetch a layer of the image %q", i.name)
+		}
+	}
+	return a.Index(i.name, i.digest, int64(len(i.manifest)))
+}
+
+// part is a small part of an image, checked.
+func (i *fetching) part(ctx context.Context, b remote.Blob) ([]byte, error) {
+	const most = 4 << 20
+	if b.Size > most {
+		return nil, fault.New(fault.Invalid, "%s has %d bytes, at most %d are read", b.Digest.Short(), b.Size, most)
+	}
+	var text bytes.Buffer
+	if err := i.source.Part(ctx, i.digest, b.Digest, b.Size, &text); err != nil {
+		return nil, fault.Add(err, "fetch the image %q", i.name)
+	}
+	if is := document.Sum(text.Bytes()); is != b.Digest {
+		return nil, fault.New(fault.Invalid, "the bytes that came have the digest %s, declared is %s", is.Short(), b.Digest.Short())
+	}
+	return text.Bytes(), nil
+}
