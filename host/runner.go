@@ -55,9 +55,11 @@ type runner struct {
 	wrong     map[string]string // by resource: why it was not as declared at the last pass
 	heard     heard             // by the watch, and not looked at
 	stirred   chan struct{}     // something was heard
-	watching  watching          // of the loop that applies, and so are the next two
+	watching  watching          // of the loop that applies, and so are the next four
 	cost      time.Duration     // of the last pass that changed nothing
 	looked    time.Time         // when the last pass ended
+	glance    time.Duration     // that the last look at what was heard of took
+	glanced   time.Time         // and when it ended
 	fresh     int64             // when the last answer to a hello was given, by the controller's clock; of the loop that says hello
 
 	unconfirmed bool // this version has not completed a pass since its package has put it there
@@ -318,7 +320,7 @@ func (r *runner) until(ctx context.Context, wait time.Duration, tried declaratio
 			return next
 		case <-r.stirred:
 			if still == nil {
-				still = time.After(pace(r.cost, time.Since(r.looked)))
+				still = time.After(r.stillness())
 			}
 		case <-still:
 			if still = nil; r.strayed() {

@@ -86,13 +86,22 @@ func (r *runner) listen(ctx context.Context) error {
 // pace is how long after an event it is looked, where a look takes cost and the
 // last ended so long ago: not before it is quiet, and not so often that nothing
 // else is done.
-func pace(cost, ago time.Duration) time.Duration {
-	return min(max(quiet, share*cost-ago), paceMost)
+func pace(cost, ago time.Duration) time.Duration { return max(quiet, share*cost-ago) }
+
+// stillness is how long after an event it is looked now. A whole look may have taken
+// long because it had to wait for something; to look at a few things is nothing but work.
+func (r *runner) stillness() time.Duration {
+	return max(min(pace(r.cost, time.Since(r.looked)), paceMost), pace(r.glance, time.Since(r.glanced)))
 }
 
 // strayed looks at what was heard of: whether the host has to come. What the host
 // wrote itself is as it should be.
 func (r *runner) strayed() bool {
+	began := time.Now()
+	defer func() {
+		r.glanced = time.Now()
+		r.glance = r.glanced.Sub(began)
+	}()
 	h := r.heard.take()
 	if h.All || h.Lost {
 		if r.engine.StrayedAnywhere() {

@@ -71,12 +71,32 @@ func TestPace(t *testing.T) {
 		{80 * time.Millisecond, time.Hour, quiet},
 		{80 * time.Millisecond, 0, 800 * time.Millisecond},
 		{80 * time.Millisecond, 500 * time.Millisecond, 300 * time.Millisecond},
-		{20 * time.Second, 0, paceMost},
 	} {
 		if got := pace(c.cost, c.ago); got != c.want {
 			t.Errorf("a look of %s, %s ago: %s, want %s", c.cost, c.ago, got, c.want)
 		}
 	}
+}
+
+func TestStillness(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		for _, c := range []struct {
+			r    *runner
+			want time.Duration
+		}{
+			{&runner{}, quiet},
+			{&runner{cost: time.Second, looked: now.Add(-8 * time.Second)}, 2 * time.Second},
+			{&runner{cost: 20 * time.Second, looked: now}, paceMost},
+			{&runner{glance: 2 * time.Second, glanced: now}, 20 * time.Second},
+			{&runner{glance: 2 * time.Second, glanced: now.Add(-time.Hour)}, quiet},
+		} {
+			if got := c.r.stillness(); got != c.want {
+				t.Errorf("%s after %s, %s after %s: %s, want %s", c.r.cost, c.r.looked, c.r.glance, c.r.glanced, got, c.want)
+			}
+		}
+	})
 }
 
 // An event makes the drift timer fast: the look is one quiet moment later, for any
