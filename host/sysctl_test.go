@@ -131,6 +131,16 @@ func (r *real) sysctlTable(t *testing.T) {
 			says: []string{"ttl ok"}, left: []string{"ttl removed [sysctl net.ipv4.ip_default_ttl was so before, and stays so]"},
 		},
 		{
+			name: "no room for its file", before: "mount -t tmpfs -o size=4k tmpfs /etc/sysctl.d; head -c 4096 /dev/zero >/etc/sysctl.d/full", all: list(knob("ttl", ttl, "65")),
+			says: []string{`ttl failed (change "sysctl net.ipv4.ip_default_ttl": write "/etc/sysctl.d/99-mesh-host.net.ipv4.ip_default_ttl.conf": write: no space left on device: less than 1 MiB free of less than 1 MiB on "/etc/sysctl.d"; make room there)`},
+			left: []string{"ttl removed"},
+		},
+		{
+			name: "its folder is shut", before: "mount -t tmpfs -o ro tmpfs /etc/sysctl.d", all: list(knob("ttl", ttl, "65")),
+			says: []string{`ttl failed (change "sysctl net.ipv4.ip_default_ttl": write "/etc/sysctl.d/99-mesh-host.net.ipv4.ip_default_ttl.conf": read-only file system: "/etc/sysctl.d" is mounted read-only; dmesg may say why, then: mount -o remount,rw /etc/sysctl.d)`},
+			left: []string{"ttl removed"},
+		},
+		{
 			name: "an interface with a dot", before: "ip link add host0.7 type veth peer name host0.8", all: list(knob("if", "net.ipv4.conf.host0/7.forwarding", "1"), knob("path", "net/ipv4/conf/host0.7/arp_filter", "1")),
 			says: []string{"if changed", "path changed"}, left: []string{"if removed", "path removed"},
 		},
@@ -142,7 +152,7 @@ func (r *real) sysctlTable(t *testing.T) {
 				r.says(t, c.all, strings.Split(strings.ReplaceAll(strings.Join(c.says, "\n"), "changed", "ok"), "\n")...)
 			}
 			r.says(t, nil, c.left...)
-			r.sh(t, "rm -f /etc/sysctl.d/*.conf /run/sysctl.d/zz.conf; echo 64 >/proc/sys/net/ipv4/ip_default_ttl; ip link del host0.7 2>/dev/null || true")
+			r.sh(t, "umount -q /etc/sysctl.d; rm -f /etc/sysctl.d/*.conf /run/sysctl.d/zz.conf; echo 64 >/proc/sys/net/ipv4/ip_default_ttl; ip link del host0.7 2>/dev/null || true")
 			if got := r.knobs(t); got != before {
 				t.Fatal(got)
 			}
