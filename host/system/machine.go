@@ -91,8 +91,18 @@ func (r *Root) virtual() string {
 // hypervisor is the one that a text of the firmware's speaks of.
 func hypervisor(text string) string {
 	for _, known := range []struct{ says, name string }{
-		{"QEMU", "qemu"}, {"KVM", "kvm"}, {"VMware", "vmware"}, {"VirtualBox", "virtualbox"}, {"innotek", "virtualbox"}, {"Xen", "xen"},
-		{"Virtual Machine", "hyper-v"}, {"Amazon EC2", "amazon"}, {"Google", "google"}, {"OpenStack", "openstack"}, {"Parallels", "parallels"}, {"bhyve", "bhyve"},
+		{"QEMU", "qemu"},
+		{"KVM", "kvm"},
+		{"VMware", "vmware"},
+		{"VirtualBox", "virtualbox"},
+		{"innotek", "virtualbox"},
+		{"Xen", "xen"},
+		{"Virtual Machine", "hyper-v"},
+		{"Amazon EC2", "amazon"},
+		{"Google", "google"},
+		{"OpenStack", "openstack"},
+		{"Parallels", "parallels"},
+		{"bhyve", "bhyve"},
 	} {
 		if strings.Contains(text, known.says) {
 			return known.name
@@ -116,27 +126,34 @@ func disks(mountinfo string) []report.Disk {
 		if !bytes.Contains(line, []byte(" /dev/")) && !bytes.Contains(line, []byte(" / / ")) {
 			continue // most are the kernel's
 		}
-		before, after, ok := strings.Cut(string(line), " - ")
-		f, of := strings.Fields(before), strings.Fields(after)
-		if !ok || len(f) < 6 || len(of) < 2 || seen[f[2]] {
-			continue
-		}
-		at := unescaped(f[4])
-		if len(at) > mostPath {
-			continue
-		}
-		if at != "/" && (!strings.HasPrefix(of[1], "/dev/") || strings.HasPrefix(of[1], "/dev/loop")) {
-			continue
-		}
+		device, d := diskOf(string(line))
 		var s unix.Statfs_t
-		if unix.Statfs(at, &s) != nil || s.Blocks == 0 {
+		if device == "" || seen[device] || unix.Statfs(d.Mount, &s) != nil || s.Blocks == 0 {
 			continue
 		}
-		seen[f[2]] = true
-		all = append(all, report.Disk{Mount: strings.ToValidUTF8(at, "\ufffd"), Type: bounded(of[0]), Size: int64(s.Blocks) * s.Frsize / mebibyte * mebibyte})
+		seen[device] = true
+		d.Mount, d.Type = strings.ToValidUTF8(d.Mount, "\ufffd"), bounded(d.Type)
+		d.Size = int64(s.Blocks) * s.Frsize / mebibyte * mebibyte
+		all = append(all, d)
 	}
 	slices.SortFunc(all, func(a, b report.Disk) int { return cmp.Compare(a.Mount, b.Mount) })
 	return all
+}
+
+// diskOf is the disk that a line of mountinfo is about, and its number; none where it
+// is about something else.
+func diskOf(line string) (device string, d report.Disk) {
+	before, after, _ := strings.Cut(line, " - ")
+	f, of := strings.Fields(before), strings.Fields(after)
+	if len(f) < 6 || len(of) < 2 {
+		return "", d
+	}
+	d = report.Disk{Mount: unescaped(f[4]), Type: of[0]}
+	own := strings.HasPrefix(of[1], "/dev/") && !strings.HasPrefix(of[1], "/dev/loop")
+	if d.Mount != "/" && !own || len(d.Mount) > mostPath {
+		return "", d
+	}
+	return f[2], d
 }
 
 // unescaped is a path as it is, of which mountinfo writes some letters in octal.
