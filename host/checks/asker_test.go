@@ -39,7 +39,8 @@ func server(t *testing.T) string {
 	return s.URL
 }
 
-// banner takes connections, and writes this to each.
+// banner takes connections, and writes this to each, once it was asked something: who
+// closes what was not read takes back what it has said.
 func banner(t *testing.T, text string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -54,6 +55,7 @@ func banner(t *testing.T, text string) string {
 			if err != nil {
 				return
 			}
+			_, _ = c.Read(make([]byte, 4096))
 			_, _ = io.WriteString(c, text)
 			_ = c.Close()
 		}
