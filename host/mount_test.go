@@ -206,6 +206,11 @@ func (r *real) mountTable(t *testing.T, empty func(*testing.T)) {
 
 // device is about a real one, by its path and by its id.
 func (r *real) device(t *testing.T, empty func(*testing.T)) {
+	for _, program := range []string{"mkfs.ext4", "losetup"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("there is no %s: apt-get install e2fsprogs mount", program)
+		}
+	}
 	image := filepath.Join(t.TempDir(), "disk")
 	const id = "0a1b2c3d-1111-2222-3333-444455556666"
 	if out, err := exec.Command("sh", "-c", "truncate -s 8M "+image+" && mkfs.ext4 -q -O ^has_journal -L 'two words' -U "+id+" "+image).CombinedOutput(); err != nil {

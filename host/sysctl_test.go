@@ -94,9 +94,9 @@ func (r *real) sysctlTable(t *testing.T) {
 			says: []string{`a failed (look at "sysctl net.ipv4.route.flush": nobody can read it, and so nobody can tell what it is; take it out of the module)`},
 		},
 		{
-			name: "only read", all: list(knob("a", "kernel.panic", "77"), knob("b", "net.ipv4.tcp_available_congestion_control", "x")),
+			name: "only read", all: list(knob("a", "kernel.domainname", "mesh"), knob("b", "net.ipv4.tcp_available_congestion_control", "x")),
 			says: []string{
-				`a failed (change "sysctl kernel.panic": nobody can set it here: read-only file system; what a container has of it is set on the machine that it runs on; what the kernel only tells is not declared)`,
+				`a failed (change "sysctl kernel.domainname": nobody can set it here: read-only file system; what a container has of it is set on the machine that it runs on; what the kernel only tells is not declared)`,
 				`b failed (change "sysctl net.ipv4.tcp_available_congestion_control": nobody can set it here: permission denied; what a container has of it is set on the machine that it runs on; what the kernel only tells is not declared)`,
 			},
 			left: []string{"a removed", "b removed"},
