@@ -188,6 +188,10 @@ func (r *real) containersMoved(t *testing.T) {
 	}
 	pid := func() string { return r.sh(t, "systemctl show -P MainPID mesh-container-web") }
 	odd := "100% $HOME \"x\" \\ 'y'\nz\t;"
+	r.declare(t, web(one, odd))
+	if got := r.sh(t, "mesh-host plan /root/d.json --blobs /root/blobs; [ $? = 3 ] && podman images --quiet"); !strings.HasPrefix(got, "make    m/web  container web: nothing → ") || !strings.HasSuffix(got, "known later") {
+		t.Error(got) // a plan fetches nothing
+	}
 	r.says(t, web(one, odd), "web changed")
 	if got, want := r.answers(t, 8080), fmt.Sprintf("one|/contained serve a b %%n$x|%q|12|here", odd); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
