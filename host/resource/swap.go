@@ -203,22 +203,20 @@ func (p *pass) clear(pl place) error {
 }
 
 // sweep takes away what a killed host has left beside what it was changing.
-func (p *pass) sweep(items []*item) {
-	p.each(items, func(it *item) {
-		e, had := p.record.Entries[it.res.Path]
-		if !had || e.Phase == keep.Done || p.lightly[it.res.Path] {
-			return
+func (p *pass) sweep(it *item) {
+	e, had := p.record.Entries[it.res.Path]
+	if !had || e.Phase == keep.Done || p.lightly[it.res.Path] {
+		return
+	}
+	pl, err := reach(p.sys, e.Place())
+	if err == nil && pl.dir != nil && pl.real() == e.Place() {
+		if info, e := pl.dir.Lstat(pl.temp()); e == nil && kindOf(info) == keep.Directory {
+			err = p.clear(pl)
 		}
-		pl, err := reach(p.sys, e.Place())
-		if err == nil && pl.dir != nil && pl.real() == e.Place() {
-			if info, e := pl.dir.Lstat(pl.temp()); e == nil && kindOf(info) == keep.Directory {
-				err = p.clear(pl)
-			}
-		}
-		if err != nil {
-			it.broken("clear what was beside", it.res.Path, err)
-		}
-	})
+	}
+	if err != nil {
+		it.broken("clear what was beside", it.res.Path, err)
+	}
 }
 
 // stageSwap makes the whole of an archive beside its folder. The folder itself is shut

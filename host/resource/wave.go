@@ -26,7 +26,6 @@ func (p *pass) wave(ctx context.Context, items []*item) {
 }
 
 func (p *pass) waveOfFiles(ctx context.Context, items []*item) {
-	p.sweep(items)
 	p.owners(items)
 	p.look(items)
 	if later := p.beyond(items); len(later) > 0 {
@@ -37,6 +36,7 @@ func (p *pass) waveOfFiles(ctx context.Context, items []*item) {
 	if len(differing) == 0 {
 		return
 	}
+	p.each(differing, p.sweep)
 	p.each(differing, p.markSwap)
 	p.each(differing, func(it *item) { p.openArchive(ctx, it) })
 	p.room(differing)
@@ -88,11 +88,15 @@ func (p *pass) differing(items []*item) []*item {
 			differing = append(differing, it)
 			return
 		}
-		it.state = report.StateOK
 		if p.unsure(it) {
+			if p.sweep(it); it.settled() {
+				return
+			}
+			it.state = report.StateOK
 			p.pending = append(p.pending, it)
 			return
 		}
+		it.state = report.StateOK
 		p.settle(it)
 	})
 	return differing
