@@ -270,7 +270,10 @@ func TestKilledAnywhere(t *testing.T) {
 		kills = append(kills, kill{before, before, e + ":before"}, kill{before, before, e + ":after"})
 	}
 	t.Logf("%d kills, %d of a swap", len(kills), len(slices.DeleteFunc(slices.Clone(kills), func(k kill) bool { return !strings.Contains(k.point, ".swap.") })))
-	for _, name := range []string{"keep.plan.save", "keep.changing.save", "keep.changing.drop"} {
+	for _, name := range []string{
+		"keep.plan.save", "keep.changing.save", "keep.changing.drop", "resource.swap.make", "resource.swap.lay", "resource.swap.link",
+		"resource.swap.fill", "resource.swap.open", "resource.swap.commit", "resource.swap.clear",
+	} {
 		if !slices.ContainsFunc(kills, func(k kill) bool { return strings.HasPrefix(k.point, name+"#") }) {
 			t.Errorf("%q is never reached: the sweep of the line does not come to that", name)
 		}

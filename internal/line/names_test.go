@@ -55,6 +55,7 @@ func elsewhere() map[string]string {
 		"registry.manifest.collect": collects, "registry.layer.collect": collects, "registry.repository.settle": collects, "registry.blob.collect": collects,
 		"registry.upload.drop": breaks,
 		"resource.swap.make":   swaps, "resource.swap.link": swaps, "resource.swap.commit": swaps, "resource.swap.clear": swaps,
+		"resource.swap.lay": swaps, "resource.swap.fill": swaps, "resource.swap.open": swaps,
 		"resource.machine.seal": machines,
 		"resource.group.add":    machines, "resource.group.remove": machines,
 		"resource.user.add": machines, "resource.user.change": machines, "resource.user.join": machines,
