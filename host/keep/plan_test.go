@@ -41,6 +41,12 @@ func filled(t testing.TB, v reflect.Value) {
 		for i := range v.Len() {
 			filled(t, v.Index(i))
 		}
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		filled(t, key)
+		filled(t, value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
 	case reflect.Pointer:
 		v.Set(reflect.New(v.Type().Elem()))
 		filled(t, v.Elem())
