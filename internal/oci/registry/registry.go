@@ -65,7 +65,6 @@ func New(cfg Config) (*Registry, error) {
 	if err := prepare(cfg.Dir); err != nil {
 		return nil, fault.Wrap(fault.Unavailable, disk.Say(err, cfg.Dir), "making the registry's folder %q", cfg.Dir)
 	}
-	register()
 	logrus.SetOutput(io.Discard) // it logs each 404; what matters comes back as an answer
 	g := &Registry{cfg: cfg, short: new(atomic.Int64)}
 	if cfg.Elsewhere != nil {
