@@ -28,12 +28,10 @@ const staging = "staging"
 
 // The registry behind knows its drivers by name, in a map that whoever serves one
 // reads and nobody guards. So the name is in it before anything runs.
-var _ = register()
-
-func register() struct{} {
+var _ = func() struct{} {
 	factory.Register(driverName, maker{})
 	return struct{}{}
-}
+}()
 
 type maker struct{}
 
