@@ -28,10 +28,7 @@ const staging = "staging"
 
 // The registry behind knows its drivers by name, in a map that whoever serves one
 // reads and nobody guards. So the name is in it before anything runs.
-var _ = func() struct{} {
-	factory.Register(driverName, maker{})
-	return struct{}{}
-}()
+func init() { factory.Register(driverName, maker{}) } //nolint:gochecknoinits // as the drivers of the registry behind do
 
 type maker struct{}
 
