@@ -32,6 +32,11 @@ func waitGone(pid *int) error {
 	if err != nil {
 		return fault.Wrap(fault.Unavailable, err, "wait for the sandbox to end")
 	}
+	return waitFor(fd, *pid)
+}
+
+// waitFor waits for the process that fd names, and closes it.
+func waitFor(fd, pid int) error {
 	defer func() { _ = unix.Close(fd) }() // it was only to wait on
 	for deadline := time.Now().Add(settleTime); time.Now().Before(deadline); {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(endsBy.Milliseconds()))
@@ -41,7 +46,7 @@ func waitGone(pid *int) error {
 		if n > 0 {
 			return nil
 		}
-		endBelow("/proc", strconv.Itoa(*pid))
+		endBelow("/proc", strconv.Itoa(pid))
 		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // where it has ended meanwhile, the next look says so
 	}
 	return fault.New(fault.Unavailable, "processes of the sandbox are still there %s after its end", settleTime)
@@ -57,20 +62,14 @@ func endLeft(proc, workshop string) error {
 		return fault.Wrap(fault.Unavailable, err, "look for sandboxes that were left")
 	}
 	for _, e := range all {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || !raises(proc, e.Name(), workshop) {
+		is := func() bool { return raises(proc, e.Name(), workshop) }
+		if !is() {
 			continue
 		}
-		fd, err := unix.PidfdOpen(pid, 0)
-		if err != nil {
-			continue // it has ended
-		}
-		if raises(proc, e.Name(), workshop) { // and is no other one with its number
-			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // where it has ended meanwhile, all is well
-		}
-		_ = unix.Close(fd) // it was only to name it
-		if err := waitGone(&pid); err != nil {
-			return err
+		if fd, pid, ok := endOne(e.Name(), is); ok {
+			if err := waitFor(fd, pid); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -90,19 +89,28 @@ func raises(proc, pid, workshop string) bool {
 func endBelow(proc, pid string) {
 	for _, child := range childrenOf(proc, pid) {
 		endBelow(proc, child)
-		n, err := strconv.Atoi(child)
-		if err != nil {
-			continue
+		if fd, _, ok := endOne(child, func() bool { return slices.Contains(childrenOf(proc, pid), child) }); ok {
+			_ = unix.Close(fd) // it was only to name it
 		}
-		fd, err := unix.PidfdOpen(n, 0)
-		if err != nil {
-			continue // it has ended
-		}
-		if slices.Contains(childrenOf(proc, pid), child) { // and is no other one with its number
-			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // likewise
-		}
-		_ = unix.Close(fd) // it was only to name it
 	}
+}
+
+// endOne ends a process, where it still is the one that was meant and no other with
+// its number. What it gives names that one process, and is to be closed.
+func endOne(number string, is func() bool) (fd, pid int, ok bool) {
+	pid, err := strconv.Atoi(number)
+	if err != nil {
+		return 0, 0, false
+	}
+	if fd, err = unix.PidfdOpen(pid, 0); err != nil {
+		return 0, 0, false // it has ended
+	}
+	if !is() {
+		_ = unix.Close(fd) // it was only to name it
+		return 0, 0, false
+	}
+	_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // where it has ended meanwhile, all is well
+	return fd, pid, true
 }
 
 // childrenOf is the processes that the threads of one have begun, and those that
