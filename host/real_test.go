@@ -34,42 +34,18 @@ type real struct {
 // said by name.
 func boots(t *testing.T) *real {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("not root: machines are tested where .ci/run runs as root")
-	}
-	must(t, booted.Able())
-	ctx := context.WithoutCancel(t.Context()) // what was raised is taken away even when the test was stopped
-	base, err := booted.Base(ctx, booted.Cache)
-	must(t, err)
-	dir, err := os.MkdirTemp("/var/tmp", "machine") //nolint:usetesting // the usual folder may be on an overlay
-	must(t, err)
-	t.Cleanup(func() { must(t, os.Remove(dir)) })
-	net, err := booted.NewNet(ctx, base, dir)
-	must(t, err)
-	t.Cleanup(func() { must(t, net.Close(ctx)) })
-	m, err := net.Add(ctx, "node")
-	must(t, err)
-	t.Cleanup(func() { must(t, m.Remove(ctx)) })
+	net, m := booted.Raise(t)
 	b, err := os.ReadFile(program(t))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(m.Root, "usr/local/bin/mesh-host"), b, 0o755))
-	state, err := m.Boot(ctx)
-	if err != nil || state != "running" {
-		t.Fatalf("%q, %v", state, err)
-	}
+	m.MustBoot(t)
 	return &real{Machine: m, net: net, images: map[document.Digest]int64{}}
 }
 
 // sh runs a line of shell on the machine, and gives what it wrote.
 func (r *real) sh(t testing.TB, format string, args ...any) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	out, err := r.Exec(ctx, "sh", "-c", fmt.Sprintf(format, args...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(out)
+	return r.Sh(t, format, args...)
 }
 
 // declared is a declaration of these resources, later than all before.

@@ -1,7 +1,6 @@
 package line
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"noxmesh/api"
 	"noxmesh/declaration"
@@ -25,29 +23,12 @@ import (
 // onMachine runs a mesh on a bridge, with a Debian that has booted as its node.
 func onMachine(t *testing.T) (*mesh, *machine.Machine) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("not root: machines are tested where .ci/run runs as root")
-	}
-	must(t, machine.Able())
-	ctx := context.WithoutCancel(t.Context()) // what was raised is taken away even when the test was stopped
-	base, err := machine.Base(ctx, machine.Cache)
-	must(t, err)
-	dir, err := os.MkdirTemp("/var/tmp", "machine") //nolint:usetesting // the usual folder may be on an overlay
-	must(t, err)
-	t.Cleanup(func() { must(t, os.Remove(dir)) })
-	net, err := machine.NewNet(ctx, base, dir)
-	must(t, err)
-	t.Cleanup(func() { must(t, net.Close(ctx)) })
-	node, err := net.Add(ctx, "node")
-	must(t, err)
-	t.Cleanup(func() { must(t, node.Remove(ctx)) })
+	net, node := machine.Raise(t)
 	hostPackage(t, filepath.Join(node.Root, "root"))
-	if state, err := node.Boot(ctx); err != nil || state != "running" {
-		t.Fatalf("%q, %v", state, err)
-	}
+	node.MustBoot(t)
 	m := begin(t, options{builders: 1, programs: folder(t, programs), net: net})
 	m.addBuilder("b1")
-	on(t, node, "dpkg -i /root/*.deb && mesh-host join %s && systemctl start nox-mesh-host", do(m, api.NodeAdd(), api.NodeAddIn{Node: "node"}).Token)
+	node.Sh(t, "dpkg -i /root/*.deb && mesh-host join %s && systemctl start nox-mesh-host", do(m, api.NodeAdd(), api.NodeAddIn{Node: "node"}).Token)
 	return m, node
 }
 
@@ -62,16 +43,6 @@ func hostPackage(t *testing.T, to string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-}
-
-// on runs a line of shell on a machine, and gives what it wrote.
-func on(t testing.TB, node *machine.Machine, format string, args ...any) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	out, err := node.Exec(ctx, "sh", "-c", fmt.Sprintf(format, args...))
-	must(t, err)
-	return strings.TrimSpace(out)
 }
 
 // fails is the fact that the node says so of a resource: what is wrong with it
@@ -130,7 +101,7 @@ func (d *mirrors) start(m *mesh, node *machine.Machine) {
 	}))
 	sources := fmt.Sprintf("deb [trusted=yes] %s/one ./\ndeb [trusted=yes] %s/two ./\n", address, address)
 	must(t, os.WriteFile(filepath.Join(node.Root, "etc/apt/sources.list"), []byte(sources), 0o644))
-	on(t, node, "rm -f /etc/apt/sources.list.d/*")
+	node.Sh(t, "rm -f /etc/apt/sources.list.d/*")
 }
 
 // What has once been green and was not: on a machine, through the whole line.
@@ -156,7 +127,7 @@ func (m *mesh) noMirrorHasIt(node *machine.Machine) {
 	m.until("the node says that no mirror has it", fails("tool", "tool", "404"))
 	depot.gone.Store(false)
 	m.until("it is there as soon as a mirror has it", isOut("tool", first, 1))
-	if got := on(m.t, node, `dpkg-query -W -f '${Status} ${Version}' tool`); got != "install ok installed 1.0" {
+	if got := node.Sh(m.t, `dpkg-query -W -f '${Status} ${Version}' tool`); got != "install ok installed 1.0" {
 		m.t.Errorf("dpkg says %q", got)
 	}
 }
@@ -175,7 +146,7 @@ func (m *mesh) startedAndDoesNotRun(node *machine.Machine) {
 	m.until("the node says that it does not run", fails("clock", "run", "its main process ended with 0 at once"))
 	second := m.forge.commit("clock", files{"unit": unit("/bin/sleep infinity")})
 	m.until("the commit that mends it is out", isOut("clock", second, 1))
-	if got := on(m.t, node, "systemctl show -P ActiveState -P SubState clock"); got != "active\nrunning" {
+	if got := node.Sh(m.t, "systemctl show -P ActiveState -P SubState clock"); got != "active\nrunning" {
 		m.t.Errorf("systemd says %q", got)
 	}
 }
@@ -198,7 +169,7 @@ func (m *mesh) imageThatDoesNotCome(node *machine.Machine) {
 	}
 	own, none := `"artifact": "image"`, `"image": "`+machine.Gateway+`:9/none@sha256:`+strings.Repeat("0", 64)+`"`
 	says := func() string {
-		return on(m.t, node, "systemctl show -P MainPID mesh-container-web; for i in $(seq 300); do bash -c 'cat <>/dev/tcp/127.0.0.1/8080' 2>/dev/null && exit; sleep 0.1; done; exit 1")
+		return node.Sh(m.t, "systemctl show -P MainPID mesh-container-web; for i in $(seq 300); do bash -c 'cat <>/dev/tcp/127.0.0.1/8080' 2>/dev/null && exit; sleep 0.1; done; exit 1")
 	}
 	first := m.module("web", files{"root/contained": string(text), "root/variant": "one", "module.json": runs(own)})
 	m.assign("web", "node")
@@ -229,7 +200,7 @@ func (m *mesh) failedDownload(node *machine.Machine) {
 	m.assign("site", "node")
 	m.auto("site")
 	m.until("the first commit is out", isOut("site", first, 1))
-	on(m.t, node, "systemctl stop nox-mesh-host")
+	node.Sh(m.t, "systemctl stop nox-mesh-host")
 	any := func([]byte) bool { return true }
 	had := m.blobs(any)
 	second := m.forge.commit("site", files{"public/index.html": "second"})
@@ -240,19 +211,19 @@ func (m *mesh) failedDownload(node *machine.Machine) {
 			must(m.t, os.Remove(file))
 		}
 	}
-	on(m.t, node, "systemctl start nox-mesh-host")
+	node.Sh(m.t, "systemctl start nox-mesh-host")
 	m.until("the node says that it cannot fetch it", fails("site", "pages"))
 	var says struct{ Accepted, Applied declaration.Tuple }
-	must(m.t, json.Unmarshal([]byte(on(m.t, node, "mesh-host status -o json || [ $? = 3 ]")), &says))
+	must(m.t, json.Unmarshal([]byte(node.Sh(m.t, "mesh-host status -o json || [ $? = 3 ]")), &says))
 	if says.Accepted.Generation <= says.Applied.Generation {
 		m.t.Errorf("its record is ahead of the machine: %+v", says)
 	}
-	if got := on(m.t, node, "cat /opt/site/index.html"); got != "first" {
+	if got := node.Sh(m.t, "cat /opt/site/index.html"); got != "first" {
 		m.t.Errorf("the page is %q", got)
 	}
 	m.builders[0].start()
 	m.until("it is out when it could be made again", isOut("site", second, 1))
-	if got := on(m.t, node, "cat /opt/site/index.html"); got != "second" {
+	if got := node.Sh(m.t, "cat /opt/site/index.html"); got != "second" {
 		m.t.Errorf("the page is %q", got)
 	}
 }
@@ -269,10 +240,10 @@ func (m *mesh) cutOff(node *machine.Machine) {
 	_, err := node.Boot(ctx)
 	must(m.t, err)
 	m.until("it is out when the node is there again", isOut("site", third, 1))
-	if got := on(m.t, node, "cat /opt/site/index.html"); got != "third" {
+	if got := node.Sh(m.t, "cat /opt/site/index.html"); got != "third" {
 		m.t.Errorf("the page is %q", got)
 	}
-	if got := on(m.t, node, "systemctl is-active clock"); got != "active" {
+	if got := node.Sh(m.t, "systemctl is-active clock"); got != "active" {
 		m.t.Errorf("the service is %s", got)
 	}
 }

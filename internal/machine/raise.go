@@ -1,0 +1,59 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Raise is a bridge and one machine on it, "node", which is not on yet. Both are
+// taken away when the test ends, however it does. Where none can be raised, that is
+// said by name.
+func Raise(t testing.TB) (*Net, *Machine) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("not root: machines are tested where .ci/run runs as root")
+	}
+	must(t, Able())
+	ctx := context.WithoutCancel(t.Context()) // what was raised is taken away even when the test was stopped
+	base, err := Base(ctx, Cache)
+	must(t, err)
+	dir, err := os.MkdirTemp("/var/tmp", "machine") //nolint:usetesting // the usual folder may be on an overlay
+	must(t, err)
+	t.Cleanup(func() { must(t, os.Remove(dir)) })
+	net, err := NewNet(ctx, base, dir)
+	must(t, err)
+	t.Cleanup(func() { must(t, net.Close(ctx)) })
+	m, err := net.Add(ctx, "node")
+	must(t, err)
+	t.Cleanup(func() { must(t, m.Remove(ctx)) })
+	return net, m
+}
+
+// MustBoot is Boot, of a machine on which no unit may fail.
+func (m *Machine) MustBoot(t testing.TB) {
+	t.Helper()
+	if state, err := m.Boot(context.WithoutCancel(t.Context())); err != nil || state != "running" {
+		t.Fatalf("%q, %v", state, err)
+	}
+}
+
+// Sh runs a line of shell on the machine, and gives what it wrote.
+func (m *Machine) Sh(t testing.TB, format string, args ...any) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, err := m.Exec(ctx, "sh", "-c", fmt.Sprintf(format, args...))
+	must(t, err)
+	return strings.TrimSpace(out)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
