@@ -397,7 +397,7 @@ func (r *real) containersKilled(t *testing.T) {
 	r.depotOfImages(t, two)
 	first := list(container("web", declaration.Traits{Image: r.own(t, "web", one)}))
 	second := list(container("web", declaration.Traits{Image: elsewhere(two)}))
-	r.sweep(t, []string{"podman.", "resource.container."}, r.containers, first, second)
+	r.sweep(t, []string{"podman.", "resource.container.", "resource.staged."}, r.containers, first, second)
 	// What is left of a container whose unit is gone.
 	r.says(t, first, "web changed")
 	leftOver := `systemctl stop mesh-container-web; podman create --name web --label mesh.container=web $(podman images --quiet) >/dev/null`

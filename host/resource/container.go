@@ -275,7 +275,7 @@ func (c *contained) write(p *pass) error {
 	s := c.service()
 	text := c.text()
 	if c.file != text {
-		if err := writeUnit(p.sys, c.unit.want.Unit, text); err != nil {
+		if err := p.putText(path.Join(unitsFolder, c.unit.want.Unit), text); err != nil {
 			return err
 		}
 		s.unit.Stale = true

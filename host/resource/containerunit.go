@@ -1,19 +1,14 @@
 package resource
 
 import (
-	"io"
 	"maps"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	"noxmesh/document"
-	"noxmesh/host/keep"
 	"noxmesh/host/podman"
-	"noxmesh/host/system"
 	"noxmesh/image"
-	"noxmesh/internal/effect"
 )
 
 const unitLimit = 1 << 20 // of the file of a unit
@@ -173,29 +168,4 @@ func unitWord(word string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
-}
-
-func fillText(text string) func(io.Writer) error {
-	return func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	}
-}
-
-// writeUnit replaces the file of a unit, whole and on the disk.
-func writeUnit(sys *system.Root, name, text string) error {
-	dir, err := sys.Dir(unitsFolder)
-	if err != nil {
-		return err
-	}
-	pl := place{dir, name}
-	want := keep.Thing{Path: path.Join(unitsFolder, name), Kind: keep.File, Mode: 0o644, Size: int64(len(text)), Digest: document.Sum([]byte(text))}
-	e := newEye(sys)
-	if err := stageFile(pl, want, &e, fillText(text)); err != nil {
-		return err
-	}
-	if err := dir.SyncOne(pl.temp()); err != nil {
-		return err
-	}
-	return effect.Do("resource.container.write", func() error { return dir.Rename(pl.temp(), name) })
 }

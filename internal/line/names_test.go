@@ -65,7 +65,7 @@ func elsewhere() map[string]string {
 		"version.program.keep": upgrades, "version.program.confirm": upgrades, "version.program.drop": upgrades, "version.failures.forget": upgrades,
 		"resource.host.restart": upgrades,
 		"podman.image.pull":     contains, "podman.image.load": contains, "podman.image.remove": contains, "podman.container.remove": contains,
-		"resource.container.write": contains, "resource.container.remove": contains, "resource.container.forget": contains,
+		"resource.container.remove": contains, "resource.container.forget": contains,
 		"resource.units.reload": services, "resource.units.forget": services,
 		"resource.unit.enable": services, "resource.unit.disable": services, "resource.unit.reset": services, "resource.unit.restart": services,
 		"resource.unit.start": services, "resource.unit.stop": services, "resource.unit.release": services,
