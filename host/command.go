@@ -35,7 +35,7 @@ Flags:
   --blobs DIR        apply, plan: where bodies lie that are not in the file, as sha256/HEX
   --log text|json    how the log is written, to stderr (text)
   --heartbeat TIME   run: the longest time between two hellos (1m)
-  --drift TIME       run: between two looks for drift (10m)
+  --drift TIME       run: between two looks for drift (5m)
   --reach ADDRESSES  run, apply, plan: what checks may ask beside this machine, as 10.0.0.0/8,192.0.2.7
   -o json            the result as one JSON value
 

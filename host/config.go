@@ -32,7 +32,7 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Root: "/", Version: "dev", Log: slog.New(slog.DiscardHandler),
-		Heartbeat: time.Minute, Drift: 10 * time.Minute, Backoff: 5 * time.Second, BackoffMost: 5 * time.Minute,
+		Heartbeat: time.Minute, Drift: 5 * time.Minute, Backoff: 5 * time.Second, BackoffMost: 5 * time.Minute,
 	}
 }
 

@@ -18,14 +18,14 @@ func TestALookThatSaysNothingNewIsToldAndNotWritten(t *testing.T) {
 	bubble(t, func(t *testing.T, c *controller, root string) {
 		c.declare(declared(c, 1, "/a", "one"))
 		s := begin(t, root, c)
-		time.Sleep(35 * time.Minute) // what was made is reported, and found as declared twice: the times are those of the bubble
+		time.Sleep(3 * s.turn()) // what was made is reported, and found as declared twice: the times are those of the bubble
 		synctest.Wait()
 		file := filepath.Join(root, keep.Path, "latest")
 		before, err := os.Stat(file)
 		must(t, err)
 		sequence := c.lastReport().Sequence
 		_, told := c.counts()
-		time.Sleep(time.Hour)
+		time.Sleep(5 * s.turn())
 		synctest.Wait()
 		after, err := os.Stat(file)
 		must(t, err)
@@ -51,7 +51,7 @@ func TestALookThatSaysNothingNewIsToldAndNotWritten(t *testing.T) {
 			t.Errorf("report %d after %d", got.Sequence, sequence)
 		}
 		must(t, os.WriteFile(filepath.Join(root, "a"), []byte("by hand"), 0o644))
-		time.Sleep(11 * time.Minute)
+		time.Sleep(s.turn())
 		synctest.Wait()
 		l, err := s.folder.Latest()
 		must(t, err)
@@ -78,7 +78,7 @@ func TestWhatWasNotToldIsToldAfterARestart(t *testing.T) {
 		c.set(func(c *controller) { c.lossy = false })
 		s = begin(t, root, c)
 		defer s.stop()
-		time.Sleep(10 * time.Minute)
+		time.Sleep(s.turn())
 		synctest.Wait()
 		if l, err := s.folder.Latest(); err != nil || !l.Committed {
 			t.Errorf("%+v %v", l, err)

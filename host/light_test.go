@@ -27,7 +27,7 @@ func TestBodiesThatAreAppliedAreNotHeld(t *testing.T) {
 		}
 		must(t, os.Remove(filepath.Join(root, "a")))
 		must(t, os.WriteFile(filepath.Join(root, "b"), []byte("drift"), 0o600))
-		time.Sleep(15 * time.Minute)
+		time.Sleep(s.turn())
 		synctest.Wait()
 		s.is("/a", "one")
 		s.is("/b", "two")

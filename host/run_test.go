@@ -207,6 +207,9 @@ type started struct {
 	stop func()
 }
 
+// turn is a time in which the drift timer goes off in any case.
+func (s *started) turn() time.Duration { return s.cfg.Drift + s.cfg.Drift/10 + time.Second }
+
 func configured(root string) Config {
 	cfg := Default()
 	cfg.Root, cfg.Version, cfg.Log = root, "test", slog.New(slog.DiscardHandler)
@@ -311,6 +314,15 @@ func TestDeclarationComesWithTheFirstHello(t *testing.T) {
 	})
 }
 
+func TestTheHelpNamesTheTimers(t *testing.T) {
+	t.Parallel()
+	for what, is := range map[string]time.Duration{"between two hellos": Default().Heartbeat, "between two looks for drift": Default().Drift} {
+		if want := what + " (" + strings.TrimSuffix(is.String(), "0s") + ")"; !strings.Contains(usage, want) {
+			t.Errorf("the help does not say %q", want)
+		}
+	}
+}
+
 func TestHeartbeatAndDriftAreTwoTimers(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, c *controller, root string) {
@@ -326,8 +338,9 @@ func TestHeartbeatAndDriftAreTwoTimers(t *testing.T) {
 		if n := after - hellos; n < 60 || n > 121 {
 			t.Errorf("%d hellos in an hour", n)
 		}
-		if reports < 6 || reports > 8 {
-			t.Errorf("%d reports in an hour and a bit: one for the declaration and one for each look", reports)
+		least, most := int(time.Hour/s.turn()), int(time.Hour/(s.cfg.Drift-s.cfg.Drift/10))+1
+		if reports < 1+least || reports > 1+most {
+			t.Errorf("%d reports in an hour and a bit, want %d to %d: one for the declaration and one for each look", reports, 1+least, 1+most)
 		}
 		c.saysHowFresh()
 		s.is("/a", "one")
@@ -468,7 +481,7 @@ func TestOfflineItGoesOn(t *testing.T) {
 		synctest.Wait()
 		s.is("/a", "one")
 		must(t, os.Remove(filepath.Join(root, "a")))
-		time.Sleep(15 * time.Minute)
+		time.Sleep(s.turn())
 		synctest.Wait()
 		s.is("/a", "one")
 	})

@@ -161,7 +161,7 @@ func TestAnEventIsALookSoon(t *testing.T) {
 		}
 		close(e.tells) // it hears nothing any more: there is the timer
 		must(t, os.WriteFile(file, []byte("by hand"), 0o644))
-		time.Sleep(11 * time.Minute)
+		time.Sleep(s.turn())
 		synctest.Wait()
 		s.is("/etc/a", "one")
 	})
