@@ -101,7 +101,7 @@ func (s *Standing) rest(f *keep.Folder) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range record.Entries {
+	for e := range record.Entries.All() {
 		s.add(e.Origin)
 	}
 	for _, h := range record.Holds {

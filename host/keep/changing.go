@@ -61,9 +61,9 @@ func (f *Folder) change(r Record) {
 	for line := range strings.Lines(text) {
 		w := words{rest: line}
 		p := w.quoted()
-		if e, ok := r.Entries[p]; ok && !w.bad && e.Phase == Done {
+		if e, ok := r.Entries.Get(p); ok && !w.bad && e.Phase == Done {
 			e.Phase = Changing
-			r.Entries[p] = e
+			r.Entries.Put(e)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func keepAndSay(t *testing.T, root string) {
 		r.Done["m/a"] = document.Sum([]byte(strconv.FormatInt(n, 10)))
 		for i := range n {
 			p := "/" + strconv.FormatInt(i, 10)
-			r.Entries[p] = Entry{Thing: Thing{Path: p, Kind: Directory, Mode: 0o755}, Origin: Made, Phase: Done}
+			r.Entries.Put(Entry{Thing: Thing{Path: p, Kind: Directory, Mode: 0o755}, Origin: Made, Phase: Done})
 		}
 		must(t, f.SaveRecord(r))
 		say("record", n)
@@ -121,7 +121,7 @@ func keptAt(t *testing.T, root string) map[string]int64 {
 		}
 		return int64(slices.IndexFunc([]int64{0, 1, 2}, func(n int64) bool { return string(accepted(n).Payload) == string(e.Payload) })), nil
 	})
-	read("record", func() (int64, error) { r, err := f.Record(); return int64(len(r.Entries)), err })
+	read("record", func() (int64, error) { r, err := f.Record(); return int64(r.Entries.Len()), err })
 	read("state", func() (int64, error) { s, err := f.State(); return s.Applied.Generation, err })
 	read("report", func() (int64, error) { l, err := f.Latest(); return l.Report.Sequence, err })
 	read("counter", func() (int64, error) {

@@ -109,14 +109,14 @@ type Hold struct {
 // Record is what the host has made or taken over, by path or by subject; and of
 // each resource that was read back, which one.
 type Record struct {
-	Entries map[string]Entry
+	Entries *Table
 	Holds   map[string]Hold
 	Done    map[string]document.Digest // by resource id: the digest of the resource that was last read back
 }
 
 // NewRecord is the record of a host that has done nothing yet.
 func NewRecord() Record {
-	return Record{Entries: map[string]Entry{}, Holds: map[string]Hold{}, Done: map[string]document.Digest{}}
+	return Record{Entries: NewTable(0), Holds: map[string]Hold{}, Done: map[string]document.Digest{}}
 }
 
 // Record is the record on disk, or an empty one where there has never been any.
@@ -142,14 +142,14 @@ func (f *Folder) SaveRecord(r Record) error { return f.write(recordFile, r.Encod
 // Encode is the record as lines, sorted. It is no JSON because it is read at
 // every start and holds every file of every archive.
 func (r Record) Encode() []byte {
-	b := make([]byte, 0, 256*len(r.Entries))
+	b := make([]byte, 0, 256*r.Entries.Len())
 	for _, id := range slices.Sorted(maps.Keys(r.Done)) {
 		b = append(b, "done "...)
 		b = strconv.AppendQuote(b, id)
 		b = append(append(append(b, ' '), r.Done[id]...), '\n')
 	}
-	for _, p := range slices.Sorted(maps.Keys(r.Entries)) {
-		b = r.Entries[p].append(b)
+	for e := range r.Entries.Sorted() {
+		b = e.append(b)
 	}
 	for _, subject := range slices.Sorted(maps.Keys(r.Holds)) {
 		b = r.Holds[subject].append(b)
@@ -190,7 +190,7 @@ func orDash(s string) string {
 func DecodeRecord(text string) (Record, error) {
 	done := strings.Count(text, "\ndone ")
 	r := Record{
-		Entries: make(map[string]Entry, strings.Count(text, "\nthing ")), Holds: map[string]Hold{},
+		Entries: NewTable(strings.Count(text, "\nthing ") + 1), Holds: map[string]Hold{},
 		Done: make(map[string]document.Digest, done+1),
 	}
 	n := 0
@@ -219,10 +219,10 @@ func (r Record) line(line string) error {
 		if w.bad || !e.valid() {
 			return fault.New(fault.Invalid, "not a thing of the record")
 		}
-		if _, ok := r.Entries[e.Thing.Path]; ok {
+		if _, ok := r.Entries.Get(e.Thing.Path); ok {
 			return fault.New(fault.Invalid, "%q stands there twice", document.Short(e.Thing.Path))
 		}
-		r.Entries[e.Thing.Path] = e
+		r.Entries.Put(e)
 		return nil
 	case "hold":
 		h := w.hold()

@@ -51,7 +51,7 @@ func TestACheckHoldsNothing(t *testing.T) {
 		t.Errorf("%s %+v", got, r)
 	}
 	m.wantStates("f ok", file)
-	if e := m.engine.record.Entries["/etc/f"]; e.Phase != keep.Done {
+	if e, _ := m.engine.record.Entries.Get("/etc/f"); e.Phase != keep.Done {
 		t.Errorf("%+v", e)
 	}
 }

@@ -39,7 +39,7 @@ func (p *pass) clean(ctx context.Context) {
 		for _, w := range it.works {
 			c.need(w.want.Path)
 			c.need(w.real)
-			if e, had := p.record.Entries[w.want.Path]; had {
+			if e, had := p.record.Entries.Get(w.want.Path); had {
 				c.need(e.Place()) // it may not have been looked at
 			}
 		}
@@ -66,8 +66,8 @@ func (p *pass) clean(ctx context.Context) {
 // innermost is what no resource declares, the things in a directory before it.
 func (c *cleaning) innermost() []keep.Entry {
 	var all []keep.Entry
-	for at, e := range c.record.Entries {
-		if !c.wanted[at] {
+	for e := range c.record.Entries.All() {
+		if !c.wanted[e.Thing.Path] {
 			all = append(all, e)
 		}
 	}
@@ -118,7 +118,7 @@ func (c *cleaning) mean() bool {
 		if (e.Phase == keep.Done || c.lightly[e.Thing.Path]) && e.Origin == keep.Made && !c.waits(e) && !c.under(e.Place()) && !c.shared(e) {
 			meant = append(meant, e)
 			e.Phase = keep.Changing
-			c.record.Entries[e.Thing.Path] = e
+			c.record.Entries.Put(e)
 		}
 	}
 	if len(meant) == 0 {
@@ -130,7 +130,7 @@ func (c *cleaning) mean() bool {
 		return true
 	}
 	for _, e := range meant {
-		c.record.Entries[e.Thing.Path] = e
+		c.record.Entries.Put(e)
 		c.cannot(e, fault.Wrap(fault.Conflict, err, "record what is about to be removed"))
 	}
 	return false
@@ -164,7 +164,7 @@ func (c *cleaning) leave(e keep.Entry) {
 			if e.Thing.Kind != keep.Directory {
 				e.Thing, e.Was = keep.Thing{Path: p, Kind: keep.Directory, Mode: 0o755}, 0
 			}
-			c.record.Entries[p] = e
+			c.record.Entries.Put(e)
 			c.dirty = true
 		}
 	case e.Origin == keep.TakenOver:
@@ -279,7 +279,8 @@ func (c *cleaning) seal() {
 		err := c.sealOne(dir)
 		if err != nil {
 			for _, p := range c.gone {
-				c.cannot(c.record.Entries[p], err)
+				e, _ := c.record.Entries.Get(p)
+				c.cannot(e, err)
 			}
 			return
 		}
@@ -287,7 +288,7 @@ func (c *cleaning) seal() {
 	c.sys.Forget()
 	links := false
 	for _, p := range c.gone {
-		e := c.record.Entries[p]
+		e, _ := c.record.Entries.Get(p)
 		links = links || e.Thing.Kind == keep.Link
 		f, pl, err := look(c.sys, placed(e), &c.eyes[0])
 		if err == nil && f.kind != 0 && c.real[pl.real()] == "" {
@@ -339,7 +340,7 @@ func (c *cleaning) sealOne(p string) error {
 }
 
 func (c *cleaning) drop(p string) {
-	delete(c.record.Entries, p)
+	c.record.Entries.Drop(p)
 	c.dirty = true
 }
 

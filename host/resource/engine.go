@@ -211,7 +211,7 @@ func (e *Engine) Share(resources []declaration.Resource, digests []document.Dige
 		if done := e.record.Done[r.ID]; i < len(digests) && done == digests[i] {
 			digests[i] = done
 		}
-		entry, ok := e.record.Entries[r.Path]
+		entry, ok := e.record.Entries.Get(r.Path)
 		if !ok {
 			continue
 		}
@@ -240,7 +240,7 @@ func (e *Engine) Ask(reach []netip.Prefix) { e.asker = checks.New(reach) }
 func (e *Engine) Soon() time.Duration { return e.soon }
 
 // Size is how many resources and things the engine holds on to.
-func (e *Engine) Size() int { return len(e.known) + len(e.record.Entries) + len(e.record.Holds) }
+func (e *Engine) Size() int { return len(e.known) + e.record.Entries.Len() + len(e.record.Holds) }
 
 // Digests is the digests of the resources that were applied last.
 func (e *Engine) Digests(resources []declaration.Resource) []document.Digest {
@@ -366,9 +366,5 @@ func few(says []string) string {
 
 // Paths is what the record holds, for people: by path, whose it is.
 func (e *Engine) Paths() []keep.Entry {
-	entries := make([]keep.Entry, 0, len(e.record.Entries))
-	for _, p := range slices.Sorted(maps.Keys(e.record.Entries)) {
-		entries = append(entries, e.record.Entries[p])
-	}
-	return entries
+	return slices.Collect(e.record.Entries.Sorted())
 }

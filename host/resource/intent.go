@@ -71,7 +71,8 @@ func (p *pass) mean(it *item, w *work) error {
 		}
 	case p.putBack(e, it, w, real):
 		e.Phase = keep.Changing
-		p.record.Entries[w.want.Path], p.lightly[w.want.Path] = e, true
+		p.record.Entries.Put(e)
+		p.lightly[w.want.Path] = true
 		return nil
 	default:
 		p.dirty = p.dirty || p.lightly[w.want.Path]
@@ -79,8 +80,8 @@ func (p *pass) mean(it *item, w *work) error {
 		e.Phase = keep.Changing
 	}
 	e.Thing, e.ID, e.Real = w.want, it.res.ID, elsewhere(w.want.Path, real)
-	if p.record.Entries[w.want.Path] != e {
-		p.record.Entries[w.want.Path] = e
+	if is, _ := p.record.Entries.Get(w.want.Path); is != e {
+		p.record.Entries.Put(e)
 		p.dirty = true
 	}
 	if w.want.Kind == keep.Directory {
@@ -111,10 +112,10 @@ func (p *pass) putBack(e keep.Entry, it *item, w *work, real string) bool {
 // meanBelow is about what lies in a directory that a file or a link comes in the
 // place of: it goes with it.
 func (p *pass) meanBelow(dir string) {
-	for at, e := range p.record.Entries {
-		if (e.Phase == keep.Done || p.lightly[at]) && strings.HasPrefix(e.Place(), dir+"/") {
+	for e := range p.record.Entries.All() {
+		if (e.Phase == keep.Done || p.lightly[e.Thing.Path]) && strings.HasPrefix(e.Place(), dir+"/") {
 			e.Phase = keep.Changing
-			p.record.Entries[at] = e
+			p.record.Entries.Put(e)
 			p.dirty = true
 		}
 	}
@@ -125,19 +126,19 @@ func (p *pass) meanBelow(dir string) {
 // that gets a line of its own, and is removed with what is no longer declared.
 // And a place that has a line under another path, no longer declared, keeps it.
 func (p *pass) entry(at, real string) (keep.Entry, bool) {
-	e, had := p.record.Entries[at]
+	e, had := p.record.Entries.Get(at)
 	if !had {
 		return p.inherit(real)
 	}
 	if e.Place() == real {
 		return e, true
 	}
-	delete(p.record.Entries, at)
+	p.record.Entries.Drop(at)
 	p.dirty = true
 	old := e
 	old.Thing.Path, old.Real = e.Place(), ""
-	if _, taken := p.record.Entries[old.Thing.Path]; !taken && e.Origin == keep.Made {
-		p.record.Entries[old.Thing.Path] = old
+	if _, taken := p.record.Entries.Get(old.Thing.Path); !taken && e.Origin == keep.Made {
+		p.record.Entries.Put(old)
 	}
 	return p.inherit(real)
 }
@@ -148,15 +149,15 @@ func (p *pass) inherit(real string) (keep.Entry, bool) {
 	if !had {
 		return keep.Entry{}, false
 	}
-	e := p.record.Entries[at]
-	delete(p.record.Entries, at)
+	e, _ := p.record.Entries.Get(at)
+	p.record.Entries.Drop(at)
 	p.dirty = true
 	return e, true
 }
 
 // ours reports whether the record has what is at a thing's place, perhaps by another path.
 func (p *pass) ours(w *work) bool {
-	if _, had := p.record.Entries[w.want.Path]; had || w.found.kind == 0 {
+	if _, had := p.record.Entries.Get(w.want.Path); had || w.found.kind == 0 {
 		return had
 	}
 	real, err := p.realOf(w.want.Path)
@@ -172,14 +173,14 @@ func (p *pass) ours(w *work) bool {
 func (p *pass) heir(real string) (string, bool) {
 	if p.alias == nil {
 		p.alias = map[string]string{}
-		for at, e := range p.record.Entries {
+		for e := range p.record.Entries.All() {
 			if e.Real != "" {
-				p.alias[e.Real] = at
+				p.alias[e.Real] = e.Thing.Path
 			}
 		}
 	}
 	for _, at := range []string{real, p.alias[real]} {
-		if e, had := p.record.Entries[at]; had && !p.wanted[at] && e.Place() == real {
+		if e, had := p.record.Entries.Get(at); had && !p.wanted[at] && e.Place() == real {
 			return at, true
 		}
 	}
@@ -263,9 +264,9 @@ func (p *pass) meanParent(dir string) error {
 	if e, had := p.entry(dir, real); had && e.Thing.Kind == keep.Directory {
 		return nil // what is in the record and is no directory has been taken out of the way
 	}
-	p.record.Entries[dir] = keep.Entry{
+	p.record.Entries.Put(keep.Entry{
 		Thing: keep.Thing{Path: dir, Kind: keep.Directory, Mode: 0o755}, Real: elsewhere(dir, real), Origin: keep.Made, Phase: keep.Making,
-	}
+	})
 	p.dirty = true
 	return nil
 }
@@ -342,7 +343,7 @@ func (p *pass) makeParents(dir string) error {
 // openParent gives its mode to a directory that a killed host had made on the
 // way to something: it is still shut, and nothing is in it.
 func (p *pass) openParent(dir string) error {
-	e, had := p.record.Entries[dir]
+	e, had := p.record.Entries.Get(dir)
 	if !had || e.ID != "" || e.Phase != keep.Making || e.Thing.Kind != keep.Directory {
 		return nil
 	}

@@ -111,7 +111,7 @@ func (m *model) put(p string, make func() error) {
 		return
 	}
 	after := describe(m.at(p))
-	e, ours := m.engine.record.Entries[p]
+	e, ours := m.engine.record.Entries.Get(p)
 	if ours && e.Origin == keep.Made && before != "" && strings.HasPrefix(before, "->") == strings.HasPrefix(after, "->") {
 		return // an edit of what the host made
 	}
@@ -284,7 +284,8 @@ func (m *model) nothingElse() {
 			return filepath.SkipDir
 		}
 		if p != "" && p != "/var" && p != "/var/lib" && !may[p] {
-			m.rt.Fatalf("%s is left: %q; record %v", p, describe(full), m.engine.record.Entries[p])
+			e, _ := m.engine.record.Entries.Get(p)
+			m.rt.Fatalf("%s is left: %q; record %v", p, describe(full), e)
 		}
 		return err
 	}))

@@ -202,7 +202,7 @@ func (p *previewing) holdsOthers(w *work) error {
 		return err
 	}
 	for _, name := range names {
-		if e, ok := p.record.Entries[w.want.Path+"/"+name]; !ok || e.Origin != keep.Made {
+		if e, ok := p.record.Entries.Get(w.want.Path + "/" + name); !ok || e.Origin != keep.Made {
 			return fault.New(fault.Conflict, "a directory is there that holds %s, which the host did not make", name)
 		}
 	}
@@ -252,8 +252,8 @@ func (p *previewing) removals() {
 		}
 		all[key].subjects = append(all[key].subjects, subject)
 	}
-	for path, e := range p.record.Entries {
-		if !p.wanted[path] && e.ID != "" {
+	for e := range p.record.Entries.All() {
+		if path := e.Thing.Path; !p.wanted[path] && e.ID != "" {
 			note(e.ID, path, e.Origin)
 		}
 	}

@@ -3,7 +3,6 @@ package resource
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"testing"
 
@@ -57,7 +56,7 @@ func TestARecordThatIsNotWrittenIsWrittenByTheNextPass(t *testing.T) {
 		record, err := m.folder.Record()
 		must(t, err)
 		for _, r := range all {
-			known := slices.ContainsFunc(slices.Collect(maps.Values(record.Entries)), func(e keep.Entry) bool { return e.ID == r.ID && e.Phase == keep.Done })
+			known := slices.ContainsFunc(slices.Collect(record.Entries.All()), func(e keep.Entry) bool { return e.ID == r.ID && e.Phase == keep.Done })
 			if record.Done[r.ID] == "" || !known {
 				t.Errorf("%s is reported to be as declared, and the record on the disk knows nothing of it", r.ID)
 			}

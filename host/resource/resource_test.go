@@ -497,7 +497,7 @@ func TestWhatAKilledHostWasMakingIsKnown(t *testing.T) {
 	for _, r := range []declaration.Resource{f, g, h} {
 		want, err := thing(&r)
 		must(t, err)
-		record.Entries[r.Path] = keep.Entry{Thing: want, ID: r.ID, Origin: keep.Made, Phase: keep.Making}
+		record.Entries.Put(keep.Entry{Thing: want, ID: r.ID, Origin: keep.Made, Phase: keep.Making})
 	}
 	must(t, m.folder.SaveRecord(record))
 	m.plant("/f", "v1")              // made, and not yet recorded

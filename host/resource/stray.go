@@ -21,9 +21,9 @@ func (e *Engine) Folders(most int) (folders []string, all int) {
 	}
 	nested := map[string]bool{} // by folder: whether all that it holds is of archives
 	e.aside = map[string]string{}
-	for p, entry := range e.record.Entries {
+	for entry := range e.record.Entries.All() {
 		if entry.Real != "" {
-			e.aside[entry.Real] = p
+			e.aside[entry.Real] = entry.Thing.Path
 		}
 		dir := parent(entry.Place())
 		was, had := nested[dir]
@@ -51,9 +51,9 @@ func (e *Engine) Strayed(places []string) bool {
 	e.sys.Meet()
 	defer e.sys.Forget()
 	return slices.ContainsFunc(places, func(real string) bool {
-		entry, ok := e.record.Entries[real]
+		entry, ok := e.record.Entries.Get(real)
 		if !ok || entry.Place() != real {
-			if entry, ok = e.record.Entries[e.aside[real]]; !ok {
+			if entry, ok = e.record.Entries.Get(e.aside[real]); !ok {
 				return false
 			}
 		}
@@ -66,8 +66,8 @@ func (e *Engine) StrayedAnywhere() bool {
 	e.sys.Forget()
 	e.sys.Meet()
 	defer e.sys.Forget()
-	for _, p := range slices.Sorted(maps.Keys(e.record.Entries)) {
-		if e.strays(e.record.Entries[p]) {
+	for entry := range e.record.Entries.Sorted() {
+		if e.strays(entry) {
 			return true
 		}
 	}

@@ -72,7 +72,7 @@ func (p *pass) swappable(it *item) error {
 		return err
 	}
 	if top.found.kind != 0 {
-		e, had := p.record.Entries[it.res.Path]
+		e, had := p.record.Entries.Get(it.res.Path)
 		if !had || e.Origin != keep.Made || e.Place() != real {
 			return fault.New(fault.Conflict, "it was there before, and a swap would take it away").With("move it away, or declare the archive without \"swap\"")
 		}
@@ -80,10 +80,10 @@ func (p *pass) swappable(it *item) error {
 			return err
 		}
 	}
-	for at, e := range p.record.Entries {
-		if (e.Phase == keep.Done || p.lightly[at]) && (e.Place() == real || below(real, e.Place())) {
+	for e := range p.record.Entries.All() {
+		if (e.Phase == keep.Done || p.lightly[e.Thing.Path]) && (e.Place() == real || below(real, e.Place())) {
 			e.Phase = keep.Changing
-			p.record.Entries[at] = e
+			p.record.Entries.Put(e)
 			p.dirty = true
 		}
 	}
@@ -116,7 +116,7 @@ func (p *pass) wholly(at string, kind keep.Kind) error {
 // made is what the record says the host has made at a place and below it, by where it is.
 func (p *pass) made(real string) map[string]keep.Entry {
 	known := map[string]keep.Entry{}
-	for _, e := range p.record.Entries {
+	for e := range p.record.Entries.All() {
 		if e.Origin == keep.Made && (e.Place() == real || below(real, e.Place())) {
 			known[e.Place()] = e
 			beside := place{nil, path.Base(e.Place())}.temp()
@@ -204,7 +204,7 @@ func (p *pass) clear(pl place) error {
 
 // sweep takes away what a killed host has left beside what it was changing.
 func (p *pass) sweep(it *item) {
-	e, had := p.record.Entries[it.res.Path]
+	e, had := p.record.Entries.Get(it.res.Path)
 	if !had || e.Phase == keep.Done || p.lightly[it.res.Path] {
 		return
 	}

@@ -152,7 +152,7 @@ func TestWhatComesInTheLastMomentIsKeptAndNamed(t *testing.T) {
 	files := map[string]string{"page": "one", "d/x": "x"}
 	m.applied(swapped(m.depot.archive(t, "m/site", "/site", files)))
 	// As a kill right after the exchange leaves it, with a file that came before it.
-	m.engine.record.Entries["/site"] = changing(m, "/site")
+	m.engine.record.Entries.Put(changing(m, "/site"))
 	must(t, m.folder.SaveRecord(m.engine.record))
 	dir, err := m.sys.Dir("/")
 	must(t, err)
@@ -201,7 +201,7 @@ func TestASwapWhoseBytesDoNotComeLeavesNothing(t *testing.T) {
 }
 
 func changing(m *machine, path string) keep.Entry {
-	e := m.engine.record.Entries[path]
+	e, _ := m.engine.record.Entries.Get(path)
 	e.Phase = keep.Changing
 	return e
 }

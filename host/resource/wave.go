@@ -107,7 +107,7 @@ func (p *pass) differing(items []*item) []*item {
 func (p *pass) unsure(it *item) bool {
 	found := false
 	for _, w := range it.works {
-		e, had := p.record.Entries[w.want.Path]
+		e, had := p.record.Entries.Get(w.want.Path)
 		w.again = had && e.Phase != keep.Done
 		found = found || w.again
 	}
@@ -153,7 +153,7 @@ func (p *pass) settleThing(it *item, w *work) {
 		}
 	}
 	e.Thing, e.ID, e.Phase, e.Was, e.Real = w.want, it.res.ID, keep.Done, 0, w.real
-	p.record.Entries[w.want.Path] = e
+	p.record.Entries.Put(e)
 	if p.lightly[w.want.Path] {
 		delete(p.lightly, w.want.Path) // as the record on the disk has it
 	} else {
@@ -166,12 +166,12 @@ func (p *pass) settleThing(it *item, w *work) {
 // thing was read back in them.
 func (p *pass) settleParents(of string) {
 	for dir := path.Dir(of); dir != "/"; dir = path.Dir(dir) {
-		e, had := p.record.Entries[dir]
+		e, had := p.record.Entries.Get(dir)
 		if !had || e.ID != "" || e.Phase == keep.Done {
 			return
 		}
 		e.Phase = keep.Done
-		p.record.Entries[dir] = e
+		p.record.Entries.Put(e)
 	}
 }
 

@@ -23,7 +23,7 @@ func (p *pass) clearWay() {
 			}
 		}
 	}
-	for _, e := range p.record.Entries {
+	for e := range p.record.Entries.All() {
 		t := e.Thing
 		if t.Kind != keep.Directory && e.Origin == keep.Made && needed[t.Path] && !p.wanted[t.Path] {
 			p.takeOut(e)
@@ -57,7 +57,7 @@ func (p *pass) beyond(items []*item) []*item {
 // empty removes what the host made below a directory that is to become something else.
 func (p *pass) empty(dir string) {
 	var all []keep.Entry
-	for _, e := range p.record.Entries {
+	for e := range p.record.Entries.All() {
 		if strings.HasPrefix(e.Place(), dir+"/") && e.Origin == keep.Made && !p.wanted[e.Thing.Path] {
 			all = append(all, e)
 		}

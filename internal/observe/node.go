@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,8 +145,7 @@ func things(f *keep.Folder, root string, n *invariant.Node) (still bool, err err
 		return false, err
 	}
 	n.Things = []invariant.Thing{}
-	for _, p := range slices.Sorted(maps.Keys(before.Entries)) {
-		e := before.Entries[p]
+	for e := range before.Entries.Sorted() {
 		n.Things = append(n.Things, invariant.Thing{
 			Path: e.Place(), Resource: e.ID, Done: e.Phase == keep.Done, Made: e.Origin == keep.Made,
 			Want: want(e.Thing), Found: found(filepath.Join(root, e.Place()), e.Thing),

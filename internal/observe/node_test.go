@@ -50,9 +50,9 @@ func kept(t *testing.T) (root string, change func(func(*keep.Folder))) {
 		must(f.SaveJoined(keep.Joined{Mesh: "meshmesh", Node: "nodenode", Name: "n", Root: rootKey.Public(), Keys: keys}))
 		must(f.SaveAccepted(sealed(t, declare, 2)))
 		r := keep.NewRecord()
-		r.Entries["/motd"] = keep.Entry{
+		r.Entries.Put(keep.Entry{
 			Thing: keep.Thing{Path: "/motd", Kind: keep.File, Mode: 0o640, Digest: document.Sum([]byte("hello")), Size: 5}, ID: "m/motd", Origin: keep.Made, Phase: keep.Done,
-		}
+		})
 		must(f.SaveRecord(r))
 	})
 	return root, change
