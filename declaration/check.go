@@ -131,6 +131,11 @@ func (c *checker) fields(at string, r Resource) {
 	c.belong(at, &r)
 	if flaw, ok := ModeFlaw(r.Type, r.Mode); ok {
 		c.Fault(at+".mode", flaw.Want, "%s", flaw.What)
+	} else if flaw, ok := SecretModeFlaw(r.Mode); ok && len(r.Secrets) > 0 {
+		c.Fault(at+".mode", flaw.Want, "%s", flaw.What)
+	}
+	for _, flaw := range secretFlaws(r.Secrets) {
+		c.Fault(at+"."+flaw.Key, flaw.Want, "%s", flaw.What)
 	}
 	if why := document.BadName(r.Target); why != "" {
 		c.Fault(at+".target", "want where the link leads to", "the target %s", why)
@@ -162,6 +167,7 @@ func (c *checker) found(at string, r Resource, w Where) {
 	case File:
 		if text, ok := w.Inline[r.Digest]; ok {
 			size = int64(len(text))
+			c.template(at, r, text)
 		} else if blob, ok := w.Blobs[r.Digest]; ok {
 			size = blob.Size
 		}

@@ -57,15 +57,19 @@ const (
 // Resource is one thing on the machine. Which fields belong to which type is
 // the table in types.go; a field that does not belong is refused.
 type Resource struct {
-	ID      string          `json:"id"` // module/id
-	Type    Type            `json:"type"`
-	Path    string          `json:"path,omitempty"`   // file, directory, link, archive: absolute and clean
-	Mode    string          `json:"mode,omitempty"`   // file, directory: four octal digits, see ValidMode
-	Target  string          `json:"target,omitempty"` // link: what it points to, as it is written
-	Digest  document.Digest `json:"digest,omitempty"` // file: of its bytes; archive: of its index
-	Size    int64           `json:"size,omitempty"`   // file: its bytes
-	After   []string        `json:"after,omitempty"`  // ids of resources earlier in the list that this one needs
-	*Traits                 // what only some say; most have none, and pay for none
+	ID     string          `json:"id"` // module/id
+	Type   Type            `json:"type"`
+	Path   string          `json:"path,omitempty"`   // file, directory, link, archive: absolute and clean
+	Mode   string          `json:"mode,omitempty"`   // file, directory: four octal digits, see ValidMode
+	Target string          `json:"target,omitempty"` // link: what it points to, as it is written
+	Digest document.Digest `json:"digest,omitempty"` // file: of its bytes; archive: of its index
+	Size   int64           `json:"size,omitempty"`   // file: its bytes
+	After  []string        `json:"after,omitempty"`  // ids of resources earlier in the list that this one needs
+
+	// Secrets is, of a file, by name, the values that are sealed to this node. Its
+	// digest and size are those of a template then, see CutTemplate.
+	Secrets map[string]string `json:"secrets,omitempty"`
+	*Traits                   // what only some say; most have none, and pay for none
 }
 
 // Where says how to get the bytes that the body names by digest. It has no part in the digest.

@@ -126,6 +126,9 @@ func Keeps(t Type) string { return "keeps-" + string(t) }
 // above 0777 of what is at a path.
 const KeepsOwner = "keeps-owner"
 
+// KeepsSecrets is the capability of a host that fills secrets into files.
+const KeepsSecrets = "keeps-secrets"
+
 // KeepsSwap is the capability of a host that swaps archives.
 const KeepsSwap = "keeps-swap"
 

@@ -22,7 +22,7 @@ func Types() []Type {
 func FieldsOf(t Type) (Fields, bool) {
 	switch t {
 	case File:
-		return Fields{Must: []string{"path", "mode", "digest"}, May: []string{"size", "owner", "group"}}, true
+		return Fields{Must: []string{"path", "mode", "digest"}, May: []string{"size", "owner", "group", "secrets"}}, true
 	case Directory:
 		return Fields{Must: []string{"path", "mode"}, May: []string{"owner", "group"}}, true
 	case Link:
@@ -53,7 +53,7 @@ func FieldsOf(t Type) (Fields, bool) {
 func fieldNames() []string {
 	return []string{
 		"path", "mode", "target", "digest", "size", "name", "gid", "uid", "group", "groups", "home", "shell", "owner", "swap", "unit", "state", "enabled", "restart_on", "version", "conffiles",
-		"value", "source", "fstype", "options", "http", "status", "tcp", "dns", "file", "image", "command", "env", "ports", "volumes", "user",
+		"value", "source", "fstype", "options", "http", "status", "tcp", "dns", "file", "image", "command", "env", "ports", "volumes", "user", "secrets",
 	}
 }
 
@@ -63,7 +63,7 @@ func (r *Resource) keys() []string {
 	for _, has := range []struct {
 		key   string
 		there bool
-	}{{"path", r.Path != ""}, {"mode", r.Mode != ""}, {"target", r.Target != ""}, {"digest", r.Digest != ""}, {"size", r.Size != 0}} {
+	}{{"path", r.Path != ""}, {"mode", r.Mode != ""}, {"target", r.Target != ""}, {"digest", r.Digest != ""}, {"size", r.Size != 0}, {"secrets", len(r.Secrets) > 0}} {
 		if has.there {
 			keys = append(keys, has.key)
 		}

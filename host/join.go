@@ -36,7 +36,7 @@ func Join(ctx context.Context, cfg Config, text string) (_ keep.Joined, err erro
 	}
 	a, err := mesh.Join(ctx, token, mesh.JoinRequest{
 		Kind: mesh.KindNode, Name: machineName(), Sign: k.sign.Public(), Nats: nats,
-		Seal: k.seal.Recipient().String(), Version: cfg.Version, Speaks: speaks(),
+		Seal: k.seal.Recipient(), Version: cfg.Version, Speaks: speaks(),
 	})
 	if err != nil {
 		return keep.Joined{}, err

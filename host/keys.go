@@ -3,19 +3,18 @@ package host
 import (
 	"encoding/hex"
 
-	"filippo.io/age"
-
 	"noxmesh/host/keep"
 	"noxmesh/internal/bus"
 	"noxmesh/internal/fault"
 	"noxmesh/link"
+	"noxmesh/sealed"
 )
 
 // keys are the node's own, made here.
 type keys struct {
 	sign link.Key
 	nats bus.Seed
-	seal *age.X25519Identity
+	seal sealed.Key
 }
 
 // keysFor are the keys to join with. Until the node has joined they belong to
@@ -49,8 +48,8 @@ func ownKeys(f *keep.Folder) (keys, error) {
 	if k.sign, err = link.KeyFromSeed(seed); err != nil {
 		return keys{}, err
 	}
-	if k.seal, err = age.ParseX25519Identity(kept.Seal); err != nil {
-		return keys{}, fault.New(fault.Invalid, "the node's sealing key is not whole") // the cause may repeat it
+	if k.seal, err = sealed.ParseKey(kept.Seal); err != nil {
+		return keys{}, fault.New(fault.Invalid, "the node's sealing key is not whole")
 	}
 	return k, nil
 }
@@ -64,8 +63,8 @@ func makeIdentity(f *keep.Folder, token string) (keys, error) {
 	if k.nats, _, err = bus.NewUserSeed(); err != nil {
 		return k, err
 	}
-	if k.seal, err = age.GenerateX25519Identity(); err != nil {
-		return k, fault.Wrap(fault.Unavailable, err, "make a sealing key")
+	if k.seal, err = sealed.NewKey(); err != nil {
+		return k, err
 	}
-	return k, f.SaveIdentity(keep.Identity{Sign: hex.EncodeToString(k.sign.Seed()), Nats: string(k.nats), Seal: k.seal.String(), Token: token})
+	return k, f.SaveIdentity(keep.Identity{Sign: hex.EncodeToString(k.sign.Seed()), Nats: string(k.nats), Seal: k.seal.Reveal(), Token: token})
 }

@@ -79,6 +79,7 @@ func newMember(n *node) (*member, error) {
 		return nil, err
 	}
 	m.gate.Guard(declaration.Reserved()...)
+	n.engine.Opens(m)
 	return m, nil
 }
 

@@ -97,7 +97,7 @@ func (s *scene) connected(root string) *broker.Broker {
 	k, err := keysFor(n.folder, "token")
 	must(s.b, err)
 	must(s.b, n.folder.SaveIdentity(keep.Identity{
-		Sign: hex.EncodeToString(key(s.b, 3).Seed()), Nats: string(k.nats), Seal: k.seal.String(),
+		Sign: hex.EncodeToString(key(s.b, 3).Seed()), Nats: string(k.nats), Seal: k.seal.Reveal(),
 	}))
 	public, err := k.nats.Public()
 	must(s.b, err)

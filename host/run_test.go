@@ -229,7 +229,7 @@ func joinedRoot(t testing.TB) string {
 	n, err = open(configured(root))
 	must(t, err)
 	must(t, n.folder.SaveIdentity(keep.Identity{
-		Sign: hex.EncodeToString(key(t, 3).Seed()), Nats: string(k.nats), Seal: k.seal.String(),
+		Sign: hex.EncodeToString(key(t, 3).Seed()), Nats: string(k.nats), Seal: k.seal.Reveal(),
 	}))
 	must(t, n.folder.SaveJoined(keep.Joined{
 		Mesh: testMesh, Node: testNode, Name: "n", Root: key(t, 1).Public(), Keys: keyDocument(t, 1, 2),

@@ -151,7 +151,7 @@ func (s *station) joins(t *testing.T) {
 	must(t, err)
 	k, err := keysFor(n.folder, "token")
 	must(t, err)
-	must(t, n.folder.SaveIdentity(keep.Identity{Sign: hex.EncodeToString(key(t, 3).Seed()), Nats: string(k.nats), Seal: k.seal.String()}))
+	must(t, n.folder.SaveIdentity(keep.Identity{Sign: hex.EncodeToString(key(t, 3).Seed()), Nats: string(k.nats), Seal: k.seal.Reveal()}))
 	public, err := k.nats.Public()
 	must(t, err)
 	jwt, err := keys.UserJWT(link.Nodes, testNode, public)

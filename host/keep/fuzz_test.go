@@ -32,10 +32,11 @@ func FuzzDecodePlan(f *testing.F) {
 			Modules: []declaration.Module{{Module: "m", Content: document.Sum(nil)}},
 			Resources: []declaration.Resource{
 				{ID: "m/a", Type: declaration.File, Path: "/etc/a \n", Mode: "0644", Digest: document.Sum(nil), Size: 3},
+				{ID: "m/s", Type: declaration.File, Path: "/s", Mode: "0640", Digest: document.Sum(nil), Secrets: map[string]string{"a": "YWJj", "b": "YWJj"}},
 				{ID: "m/b", Type: declaration.Link, Path: "/b", Target: "/a", After: []string{"m/a"}, Traits: &declaration.Traits{Drift: declaration.DriftReport}},
 			},
 		},
-		Digests: []document.Digest{document.Sum(nil), document.Sum(nil)},
+		Digests: []document.Digest{document.Sum(nil), document.Sum(nil), document.Sum(nil)},
 	}.encode()
 	documenttest.Fuzz(f, documenttest.Codec[Plan]{
 		Decode: func(b []byte) (Plan, error) { return decodePlan(string(b)) },

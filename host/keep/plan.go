@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,6 +74,10 @@ func (p Plan) encode() []byte {
 		}
 		b[len(b)-1] = '\n'
 		b = appendTraits(b, r.Traits)
+		for _, name := range slices.Sorted(maps.Keys(r.Secrets)) {
+			b = append(strconv.AppendQuote(append(b, "secret "...), name), ' ')
+			b = append(strconv.AppendQuote(b, r.Secrets[name]), '\n')
+		}
 	}
 	return b
 }
@@ -136,6 +141,21 @@ func (p *Plan) line(line string) bool {
 		}
 		p.Body.Resources, p.Digests = append(p.Body.Resources, r), append(p.Digests, digest)
 		return !w.bad
+	case "secret":
+		name, sealed := strings.Clone(w.quoted()), strings.Clone(w.quoted())
+		n := len(p.Body.Resources)
+		if w.bad || n == 0 || w.rest != "\n" {
+			return false
+		}
+		r := &p.Body.Resources[n-1]
+		if _, twice := r.Secrets[name]; twice {
+			return false
+		}
+		if r.Secrets == nil {
+			r.Secrets = map[string]string{}
+		}
+		r.Secrets[name] = sealed
+		return true
 	case "traits":
 		text := w.quoted()
 		t, err := document.Decode[declaration.Traits](planFile, []byte(text), limits())

@@ -30,7 +30,7 @@ func (k Kind) String() string { return wordOf(k, "", "file", "directory", "link"
 // Thing is one path of the machine, as it should be.
 type Thing struct {
 	Path   string
-	Digest document.Digest // of a file
+	Digest document.Digest // of a file; keyed where there are secrets in it, see Keyed
 	Size   int64           // of a file
 	Target string          // of a link
 	Mode   fs.FileMode     // of a file or a directory
@@ -251,8 +251,7 @@ func (e Entry) valid() bool {
 	t := e.Thing
 	return strings.HasPrefix(t.Path, "/") && (e.Real == "" || strings.HasPrefix(e.Real, "/")) && t.modeFits() && t.Size >= 0 &&
 		e.Origin != 0 && e.Phase != 0 &&
-		t.Kind != 0 &&
-		(t.Digest.Valid() == (t.Kind == File))
+		t.Kind != 0 && t.digestFits()
 }
 
 // words reads a line from left to right; bad stays true after the first fault.

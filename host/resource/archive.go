@@ -32,6 +32,11 @@ func (p *pass) expand(ctx context.Context) {
 			it.fail(err)
 			continue
 		}
+		if hasSecrets(it.res) {
+			if err := p.know(ctx, it, &t); err != nil {
+				it.unfilled(err)
+			}
+		}
 		own[i].want, refs[i] = t, &own[i]
 		it.works = refs[i : i+1 : i+1]
 		it.known = it.res.Type != declaration.Archive

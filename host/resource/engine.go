@@ -36,6 +36,7 @@ type Engine struct {
 	indexes map[document.Digest]index
 	kinds   []rankedKind
 	asker   checks.Asker
+	opener  Opener            // nil where nothing can be opened
 	self    *version.Versions // of the host, where its package has started it; nil where it has not
 	soon    time.Duration     // when to look again, where that is before the next look for drift; 0 for not
 
@@ -57,6 +58,14 @@ func New(sys *system.Root, k Keep, record keep.Record) *Engine {
 // Is says that the program is the host that its package has put on the machine, as
 // one of these versions.
 func (e *Engine) Is(self *version.Versions) { e.self = self }
+
+// Opens says who opens what is sealed to this node.
+func (e *Engine) Opens(o Opener) {
+	e.opener = o
+	for i := range e.eyes {
+		e.eyes[i].mark = o.Mark()
+	}
+}
 
 // Result is what a pass found and did.
 type Result struct {

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -23,6 +24,7 @@ type eye struct {
 	hash   hash.Hash
 	sum    []byte
 	text   []byte // a digest as it is written
+	mark   []byte // what files with secrets are known by; nil where nothing can be opened
 
 	accounts *accounts // for the names of whom things belong to; nil where nothing is declared to belong to anybody
 }
@@ -39,7 +41,7 @@ func newEye(sys *system.Root) eye {
 func lookFile(f *found, pl place, want keep.Thing, e *eye) error {
 	mode := given(f.info, want)
 	if f.info.Size != want.Size {
-		f.says = fmt.Sprintf("other content (%d bytes)", f.info.Size)
+		f.says = otherContent(want, fmt.Sprintf("%d bytes", f.info.Size))
 		return nil
 	}
 	err := e.read(pl, f.info)
@@ -54,12 +56,21 @@ func lookFile(f *found, pl place, want keep.Thing, e *eye) error {
 	f.same = f.body && mode
 	switch {
 	case !f.body:
-		f.says = fmt.Sprintf("other content (%s)", document.FromHash(e.sum).Short())
+		f.says = otherContent(want, document.FromHash(e.sum).Short())
 	case !mode:
 		f.says = e.unlike(f.info, want)
 		f.tied = f.info.Tied()
 	}
 	return nil
+}
+
+// otherContent is what is said of bytes that differ. Of those in the place of a
+// secret not even a digest is: values can be tried against it.
+func otherContent(want keep.Thing, which string) string {
+	if keep.Keyed(want.Digest) {
+		return "other content"
+	}
+	return "other content (" + which + ")"
 }
 
 // read takes in the bytes of the file that info was seen of: as many as it had then.
@@ -88,8 +99,18 @@ func (e *eye) read(pl place, info system.Info) (err error) {
 
 // has reports whether what was read has this digest.
 func (e *eye) has(d document.Digest) bool {
+	if keep.Keyed(d) {
+		return e.mark != nil && d == e.keyed()
+	}
 	hex.Encode(e.text[len(e.text)-2*sha256.Size:], e.sum)
 	return string(d) == string(e.text)
+}
+
+// keyed is the digest of what was read, as the record has it of a file with secrets.
+func (e *eye) keyed() document.Digest {
+	mac := hmac.New(sha256.New, e.mark)
+	mac.Write(e.sum)
+	return keep.KeyedDigest(mac.Sum(nil))
 }
 
 // stageFile writes a file beside its place, with the bytes that fill writes.
@@ -115,7 +136,9 @@ func writeFile(dir *system.Dir, name string, want keep.Thing, e *eye, fill func(
 		return s.whose(err)
 	}
 	e.sum = e.hash.Sum(e.sum[:0])
-	if s.left != 0 || !e.has(want.Digest) {
+	if same := s.left == 0 && e.has(want.Digest); !same && keep.Keyed(want.Digest) {
+		return fault.New(fault.Conflict, "what was filled in is not what was about to be")
+	} else if !same {
 		return fault.New(fault.Invalid, "the bytes that came have the digest %s, declared is %s", document.FromHash(e.sum).Short(), want.Digest.Short())
 	}
 	return file.Give(giving(want))

@@ -73,6 +73,9 @@ func (e *Engine) Keeps() []string {
 	if e.sys.Whole() {
 		all = append(all, declaration.KeepsOwner, declaration.KeepsSwap)
 	}
+	if e.opener != nil {
+		all = append(all, declaration.KeepsSecrets)
+	}
 	return all
 }
 

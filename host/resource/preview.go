@@ -302,6 +302,8 @@ func (p *previewing) content(ctx context.Context, r *declaration.Resource, w *wo
 	info := w.found.info
 	size := fmt.Sprintf("%d bytes", r.Size)
 	switch {
+	case hasSecrets(r): // and nobody can tell what of the bytes that are there was one
+		return "", "not shown: there are secrets in it"
 	case w.want.Mode&anybody == 0 || w.found.kind == keep.File && info.Mode&anybody == 0:
 		return "", size + ", not shown: not everybody may read it"
 	case r.Size > previewBytes || info.Size > previewBytes:

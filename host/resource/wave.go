@@ -183,7 +183,7 @@ func (p *pass) stageAll(ctx context.Context, items []*item) {
 	}
 	j := jobs{pass: p, do: func(s *sight, e *eye) {
 		want := s.w.want
-		s.err = stageFile(s.pl, want, e, func(to io.Writer) error { return p.source.Body(ctx, want.Digest, want.Size, to) })
+		s.err = stageFile(s.pl, want, e, func(to io.Writer) error { return p.write(ctx, s.it.res, to) })
 	}, failed: func(s *sight) {
 		s.it.unwritten(s.err)
 		p.unstage(s.it)
