@@ -27,6 +27,7 @@ func (d Declaration) Encode() ([]byte, error) { return form().Encode(d) }
 func form() document.Form[Declaration] {
 	return document.Form[Declaration]{
 		Name: "declaration", Limits: Limits, Speaks: Format, Reader: "this host", Upgrade: "upgrade the host", Check: check,
+		Keywords: map[string]document.Keywords{"body.resources[].command": {"type": []string{"array", "string"}, "items": document.Keywords{"type": "string"}}},
 	}
 }
 

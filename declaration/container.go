@@ -139,12 +139,6 @@ func (f *flaws) contained(name string) {
 // container checks what only a container says.
 func (f *flaws) container(t *Traits) {
 	f.image(t.Image)
-	if len(t.Command) > mostWords {
-		*f = append(*f, Flaw{"command", "want at most " + number(mostWords), number(int64(len(t.Command))) + " words"})
-	}
-	for i, word := range t.Command {
-		f.text(document.At("command", i), word)
-	}
 	if len(t.Env) > mostWords {
 		*f = append(*f, Flaw{"env", "want at most " + number(mostWords), number(int64(len(t.Env))) + " variables"})
 	}

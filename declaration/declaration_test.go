@@ -221,11 +221,17 @@ func declarations() *rapid.Generator[declaration.Declaration] {
 
 func resource(t *rapid.T, d *declaration.Declaration, module string, i int) declaration.Resource {
 	r := declaration.Resource{ID: module + "/r" + strconv.Itoa(i), Path: "/" + module + "/" + strconv.Itoa(i)}
-	switch rapid.IntRange(0, 5).Draw(t, "type") {
+	switch rapid.IntRange(0, 7).Draw(t, "type") {
 	case 4:
 		r.Type, r.Path, r.Traits = declaration.Group, "", &declaration.Traits{Name: "g" + module + strconv.Itoa(i), GID: rapid.Int64Range(0, 9).Draw(t, "gid")}
 	case 5:
 		r.Type, r.Path, r.Traits = declaration.User, "", &declaration.Traits{Name: "u" + module + strconv.Itoa(i), Groups: []string{"a"}, Home: "/x", Drift: declaration.DriftReport}
+	case 6:
+		r.Type, r.Path, r.Traits = declaration.Check, "", &declaration.Traits{Command: declaration.Command{Name: rapid.StringMatching(`[A-Za-z0-9][a-z0-9_.-]{0,9}`).Draw(t, "command")}}
+	case 7:
+		r.Type, r.Path, r.Traits = declaration.Container, "", &declaration.Traits{
+			Name: "c" + module + strconv.Itoa(i), Image: "r.example/x@" + string(digest("x")), Command: declaration.Command{Words: rapid.SliceOfN(rapid.StringMatching(`[a-z" ü]{0,5}`), 1, 3).Draw(t, "words")},
+		}
 	case 0:
 		text := rapid.String().Draw(t, "text")
 		r.Type, r.Mode, r.Digest, r.Size = declaration.File, "0644", digest(text), int64(len(text))

@@ -39,14 +39,14 @@ type Traits struct {
 	FSType  string `json:"fstype,omitempty"`  // mount
 	Options string `json:"options,omitempty"` // mount; "defaults" where it is not said
 
-	HTTP   string `json:"http,omitempty"`   // check, as the four below and Unit: one of them
+	HTTP   string `json:"http,omitempty"`   // check, as the four below, Unit and Command: one of them
 	Status int64  `json:"status,omitempty"` // check: of HTTP; 200 where it is not said
 	TCP    string `json:"tcp,omitempty"`
 	DNS    string `json:"dns,omitempty"`
 	File   string `json:"file,omitempty"`
 
 	Image   string            `json:"image,omitempty"`   // container: by its digest; below image.Own one that where.blobs has
-	Command []string          `json:"command,omitempty"` // container: in place of the image's own, behind its entry point
+	Command Command           `json:"command,omitzero"`  // check; container: in place of the image's own, behind its entry point
 	Env     map[string]string `json:"env,omitempty"`     // container: beside the image's
 	Ports   []string          `json:"ports,omitempty"`   // container: see ParsePort
 	Volumes []string          `json:"volumes,omitempty"` // container: see ParseVolume
@@ -132,6 +132,10 @@ const KeepsSecrets = "keeps-secrets"
 // KeepsSwap is the capability of a host that swaps archives.
 const KeepsSwap = "keeps-swap"
 
+// KeepsCheckCommand is the capability of a host that runs commands of its own set for
+// checks.
+const KeepsCheckCommand = "keeps-check-command"
+
 // Subject is what of the machine the resource is about, which no other one is: its
 // path, or what it is and its name, as "user board".
 func (r *Resource) Subject() string {
@@ -191,7 +195,7 @@ func (t *Traits) Keys() []string {
 		{"dns", t.DNS != ""},
 		{"file", t.File != ""},
 		{"image", t.Image != ""},
-		{"command", len(t.Command) > 0},
+		{"command", !t.Command.IsZero()},
 		{"env", len(t.Env) > 0},
 		{"ports", len(t.Ports) > 0},
 		{"volumes", len(t.Volumes) > 0},
@@ -230,6 +234,7 @@ func (t *Traits) Fill(f func(key, text string) (string, error)) (*Traits, error)
 		{"tcp", &out.TCP},
 		{"dns", &out.DNS},
 		{"file", &out.File},
+		{"command", &out.Command.Name},
 		{"user", &out.User},
 	} {
 		if *text.of == "" {
@@ -248,7 +253,7 @@ func (t *Traits) fillLists(f func(key, text string) (string, error)) error {
 	for _, list := range []struct {
 		key string
 		of  *[]string
-	}{{"command", &t.Command}, {"ports", &t.Ports}, {"volumes", &t.Volumes}} {
+	}{{"command", &t.Command.Words}, {"ports", &t.Ports}, {"volumes", &t.Volumes}} {
 		*list.of = slices.Clone(*list.of)
 		for i, text := range *list.of {
 			filled, err := f(document.At(list.key, i), text)
@@ -304,6 +309,7 @@ func (t *Traits) Flaws(of Type) []Flaw {
 		f = append(f, Flaw{"restart_on", "take it out", "what is stopped is not restarted"})
 	}
 	f.version(t.Version)
+	f.command(of, t.Command)
 	f.container(t)
 	if t.Conffiles != "" && t.Conffiles != ConffilesKeep && t.Conffiles != ConffilesReplace {
 		f.add("conffiles", "want keep or replace", "is not what becomes of configuration files", string(t.Conffiles))

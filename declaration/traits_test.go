@@ -106,7 +106,7 @@ func TestEveryRuleOfWhatIsNoFile(t *testing.T) {
 		`{"id":"board/c","type":"check","dns":"db.example.org."}`:                                                                                     "",
 		`{"id":"board/c","type":"check","unit":"a.timer"}`:                                                                                            "",
 		`{"id":"board/c","type":"check","file":"/run/x"}`:                                                                                             "",
-		`{"id":"board/c","type":"check"}`:                                                                                                             `a resource of type check needs http or tcp or dns or unit or file`,
+		`{"id":"board/c","type":"check"}`:                                                                                                             `a resource of type check needs http or tcp or dns or unit or file or command`,
 		`{"id":"board/c","type":"check","tcp":"a:1","dns":"a"}`:                                                                                       `there is tcp as well; want exactly one of them`,
 		`{"id":"board/c","type":"check","http":"http://a","status":600}`:                                                                              `status 600; want 100 to 599`,
 		`{"id":"board/c","type":"check","tcp":"a:1","status":200}`:                                                                                    `there is a status only of http; take it out`,
@@ -122,11 +122,22 @@ func TestEveryRuleOfWhatIsNoFile(t *testing.T) {
 		`{"id":"board/c","type":"check","file":"x"}`:                                                                                                  `"x" is not absolute`,
 		`{"id":"board/c","type":"check","file":"/var/lib/mesh-host/identity"}`:                                                                        `is the host's own or the kernel's; no check looks there`,
 		`{"id":"board/c","type":"check","unit":"mesh-host.service"}`:                                                                                  `is the host's own service`,
-		`{"id":"board/c","type":"check","file":"/x","drift":"report"}`:                                                                                `a check is made, and nothing of it drifts; take it out`,
-		`{"id":"board/user","type":"user","name":"x","tcp":"a:1"}`:                                                                                    `tcp does not belong to a resource of type user`,
-		`{"id":"board/user","type":"portal","name":"x"}`:                                                                                              `"portal" is not a type that this host knows; want ` + "file, directory",
-		`{"id":"board/user","type":"user","name":"x","cheese":1}`:                                                                                     `unknown key "cheese"`,
-		`{"id":"board/x","type":"directory","path":"/x","mode":"0755","drift":"report","after":["no"]}`:                                               `"no" is not the id of an earlier resource`,
+		`{"id":"board/c","type":"check","command":"Raid_5.sh"},{"id":"board/d","type":"container","name":"x","image":"r.example/x@sha256:` + strings.Repeat("0", 64) + `","command":["a",""]}`: "",
+		`{"id":"board/c","type":"check","command":""}`:                                                                                  `a resource of type check needs http or tcp or dns or unit or file or command`,
+		`{"id":"board/c","type":"check","command":["raid"]}`:                                                                            `there is a list; want its name alone, as "raid": what it is given stands in it`,
+		`{"id":"board/c","type":"check","command":7}`:                                                                                   `at body.resources[0].command: there is neither a string nor a list; want the name of a command of a check, as "raid"`,
+		`{"id":"board/c","type":"check","command":[7]}`:                                                                                 `at body.resources[0].command: command:1:2: at [0]: there is a number; want a string`,
+		`{"id":"board/c","type":"check","command":"raid","file":"/x"}`:                                                                  `there is file as well; want exactly one of them`,
+		`{"id":"board/c","type":"check","command":"../raid"}`:                                                                           `"../raid" is not the name of a command; want the name of a file in /etc/mesh-host/checks of the machine`,
+		`{"id":"board/c","type":"check","command":".raid"}`:                                                                             `".raid" is not the name of a command`,
+		`{"id":"board/c","type":"check","command":"raid -v"}`:                                                                           `"raid -v" is not the name of a command`,
+		`{"id":"board/c","type":"container","name":"x","image":"r.example/x@sha256:` + strings.Repeat("0", 64) + `","command":"serve"}`: `there is a string; want the program and its words, as ["serve", "--port", "80"]`,
+		`{"id":"board/user","type":"user","name":"x","command":"raid"}`:                                                                 `command does not belong to a resource of type user`,
+		`{"id":"board/c","type":"check","file":"/x","drift":"report"}`:                                                                  `a check is made, and nothing of it drifts; take it out`,
+		`{"id":"board/user","type":"user","name":"x","tcp":"a:1"}`:                                                                      `tcp does not belong to a resource of type user`,
+		`{"id":"board/user","type":"portal","name":"x"}`:                                                                                `"portal" is not a type that this host knows; want ` + "file, directory",
+		`{"id":"board/user","type":"user","name":"x","cheese":1}`:                                                                       `unknown key "cheese"`,
+		`{"id":"board/x","type":"directory","path":"/x","mode":"0755","drift":"report","after":["no"]}`:                                 `"no" is not the id of an earlier resource`,
 	} {
 		_, err := declaration.Decode(with(t, in))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -156,6 +167,8 @@ func TestKeysAreAllTraits(t *testing.T) {
 			f.SetMapIndex(reflect.New(f.Type().Key()).Elem(), reflect.New(f.Type().Elem()).Elem())
 		case reflect.Pointer:
 			f.Set(reflect.New(f.Type().Elem()))
+		case reflect.Struct:
+			f.Field(0).SetString("x")
 		default:
 			t.Fatalf("what is a %s", f.Type())
 		}

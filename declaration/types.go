@@ -42,7 +42,7 @@ func FieldsOf(t Type) (Fields, bool) {
 	case Mount:
 		return Fields{Must: []string{"path", "source", "fstype"}, May: []string{"options"}}, true
 	case Check:
-		return Fields{Must: []string{"http|tcp|dns|unit|file"}, May: []string{"status"}}, true
+		return Fields{Must: []string{"http|tcp|dns|unit|file|command"}, May: []string{"status"}}, true
 	case Container:
 		return Fields{Must: []string{"name", "image"}, May: []string{"command", "env", "ports", "volumes", "user", "restart_on"}}, true
 	}

@@ -77,3 +77,87 @@ func TestChecksOnAMachine(t *testing.T) {
 		}
 	})
 }
+
+// what a command of a check is, and how it is put into the operator's folder.
+type ownCommand struct{ name, mode, text string }
+
+// What the operator has put into the folder is run as nobody, or as root where only
+// root may execute it, and nothing else is run at all.
+func TestCommandsOfChecksOnAMachine(t *testing.T) {
+	t.Parallel()
+	r := boots(t)
+	const folder = "/etc/mesh-host/checks"
+	put := func(t *testing.T, all ...ownCommand) {
+		t.Helper()
+		for _, c := range all {
+			r.sh(t, "mkdir -p %s && cat >%s/%s <<'END' && chmod %s %s/%s\n%s\nEND", folder, folder, c.name, c.mode, folder, c.name, c.text)
+		}
+	}
+	runs := func(name string) declaration.Resource {
+		return asks(strings.ToLower(strings.ReplaceAll(name, ".", "-")), declaration.Traits{Command: declaration.Command{Name: name}})
+	}
+	failed := func(name, why string) string {
+		return fmt.Sprintf(`%s failed (look at "check m/%s": run the command %s: %s)`, name, name, name, why)
+	}
+	r.sh(t, "cp /usr/bin/id /usr/local/bin/id-of-root && chmod 4755 /usr/local/bin/id-of-root")
+	r.turn(t, "what is right", func(t *testing.T) {
+		put(t,
+			ownCommand{"Right.sh", "755", "#!/bin/sh\nexit 0"},
+			ownCommand{"nobody", "755", `#!/bin/sh
+[ "$(id -u):$(id -G)" = 65534:65534 ] && [ "$(id-of-root -u)" = 65534 ] && [ "$(pwd)" = / ] && ! read -r x && ! (echo x >/etc/x) 2>/dev/null &&
+	[ "$(env | grep -vc -E '^(PATH|LC_ALL|PWD|_)=')" = 0 ] || { env; id; exit 1; }`},
+			ownCommand{"root", "700", `#!/bin/sh
+[ "$(id -u)" = 0 ] && [ -z "$HOME" ]`},
+			ownCommand{"third", "700", "#!/bin/sh\nn=$(cat /run/n || echo 0); echo $((n+1)) >/run/n; [ $n -ge 2 ]"},
+			ownCommand{"leaves", "755", "#!/bin/sh\nsleep 987 & exit 0"},
+		)
+		r.says(t, list(runs("Right.sh"), runs("nobody"), runs("root"), runs("third"), runs("leaves")), "right-sh ok", "nobody ok", "root ok", "third ok", "leaves ok")
+	})
+	r.turn(t, "what is not", func(t *testing.T) {
+		put(t,
+			ownCommand{"wrong", "755", "#!/bin/sh\necho one; printf 'the \\033[31marray\\t is degraded \\n\\n' >&2; exit 2"},
+			ownCommand{"silent", "755", "#!/bin/sh\nexit 3"},
+			ownCommand{"much", "755", "#!/bin/sh\nyes | head -c 300000 | tr -d '\\n'; exit 4"},
+			ownCommand{"ended", "755", "#!/bin/sh\nkill -SEGV $$"},
+			ownCommand{"hangs", "755", "#!/bin/sh\necho it waits; sleep 987 & sleep 987"},
+			ownCommand{"plain", "644", "#!/bin/sh\nexit 0"},
+			ownCommand{"shared", "775", "#!/bin/sh\nexit 0"},
+			ownCommand{"theirs", "755", "#!/bin/sh\nexit 0"},
+			ownCommand{"text", "755", "exit 0"},
+			ownCommand{"nowhere", "755", "#!/usr/bin/nothing\n"},
+		)
+		r.sh(t, "cd %s && chown 1234 theirs && ln -s Right.sh link && mkdir folder", folder)
+		at := func(name string) string { return fmt.Sprintf("%q", folder+"/"+name) }
+		r.says(t, list(runs("wrong"), runs("silent"), runs("much"), runs("ended"), runs("hangs"), runs("plain"), runs("shared"), runs("theirs"), runs("text"), runs("nowhere"), runs("link"), runs("folder"), runs("missing")),
+			failed("wrong", "it ended with 2: the  [31marray  is degraded"), failed("silent", "it ended with 3, and did not say why"),
+			failed("much", "it ended with 4: "+strings.Repeat("y", 200)+"…"),
+			failed("ended", at("ended")+" was ended by signal: segmentation fault"),
+			failed("hangs", at("hangs")+" had not ended after 5s, and was ended with all that it had started: it waits"),
+			failed("plain", at("plain")+" is not executable; chmod 0755 "+folder+"/plain; with 0700 it runs as root"),
+			failed("shared", at("shared")+" can be written by others than root; chmod go-w "+folder+"/shared"),
+			failed("theirs", at("theirs")+" belongs to user 1234, and not to root; chown root "+folder+"/theirs, if root is to answer for it"),
+			failed("text", at("text")+" is no program of this machine; begin a script with a line as #!/bin/sh"),
+			failed("nowhere", at("nowhere")+" names a program after #! that is not there; install that, or name another"),
+			failed("link", at("link")+" is a link; put the program itself there: what a link leads to may be another's"),
+			failed("folder", at("folder")+" is no file; put a program of root's there, with mode 0755; with 0700 it runs as root"),
+			failed("missing", "there is no "+at("missing")+"; put a program of root's there, with mode 0755; with 0700 it runs as root"),
+		)
+		if left := r.sh(t, "pgrep -f 'sleep 987' || true"); left != "" {
+			t.Errorf("what the commands have started goes on: %s", left)
+		}
+		r.plans(t, list(runs("Right.sh"), runs("missing")), 3,
+			`refuse  m/missing  check m/missing: look at "check m/missing": run the command missing: there is no `+at("missing")+"; put a program of root's there, with mode 0755; with 0700 it runs as root",
+			"plan: 1 as declared, 0 to make, 0 to change, 0 to remove, 0 to let go of, 0 to report, 1 refused, 0 known later")
+	})
+	r.turn(t, "whose the folder is", func(t *testing.T) {
+		at := fmt.Sprintf("%q", folder)
+		r.sh(t, "chmod 777 %s", folder)
+		r.says(t, list(runs("nobody"), runs("root")), failed("nobody", at+" can be written by others than root; chmod go-w "+folder), failed("root", at+" can be written by others than root; chmod go-w "+folder))
+		r.sh(t, "chmod 700 %s", folder)
+		r.says(t, list(runs("nobody"), runs("root")), failed("nobody", fmt.Sprintf("%q", folder+"/nobody")+" cannot be reached by nobody, as whom it runs; chmod 0755 its folders and the program after its #!, or give it mode 0700, with which it runs as root"), "root ok")
+		r.sh(t, "chmod 755 %s && mv %s /srv/checks && ln -s /srv/checks %s", folder, folder, folder)
+		r.says(t, list(runs("root")), failed("root", at+" is no folder; put a folder there, and no link"))
+		r.sh(t, "rm -r /etc/mesh-host")
+		r.says(t, list(runs("root")), failed("root", "there is no "+fmt.Sprintf("%q", folder+"/root")+"; put a program of root's there, with mode 0755; with 0700 it runs as root"))
+	})
+}

@@ -183,7 +183,7 @@ func (r *real) containersMoved(t *testing.T) {
 	r.sh(t, "mkdir -p /srv/web && echo -n here >/srv/web/in")
 	web := func(image, says string) []declaration.Resource {
 		return list(container("web", declaration.Traits{
-			Image: image, Env: map[string]string{"SAYS": says}, Ports: []string{"8080:8000"}, Volumes: []string{"/srv/web:/data:ro"}, User: "12", Command: []string{"serve", "a b", "%n$x"},
+			Image: image, Env: map[string]string{"SAYS": says}, Ports: []string{"8080:8000"}, Volumes: []string{"/srv/web:/data:ro"}, User: "12", Command: declaration.Command{Words: []string{"serve", "a b", "%n$x"}},
 		}))
 	}
 	pid := func() string { return r.sh(t, "systemctl show -P MainPID mesh-container-web") }
@@ -246,7 +246,7 @@ func (r *real) containerTable(t *testing.T) {
 			c.Volumes = []string{row.volume}
 		}
 		if row.command != "" {
-			c.Command = []string{row.command}
+			c.Command.Words = []string{row.command}
 		}
 		if row.port != "" {
 			c.Ports = []string{row.port}

@@ -145,7 +145,6 @@ func resourceExamples() map[string]string {
 		"resources[].state":      `"running"`,
 		"resources[].restart_on": `["conf"]`,
 		"resources[].image":      `"docker.io/library/nginx@sha256:0123…"`,
-		"resources[].command":    `["serve", "--port", "80"]`,
 		"resources[].env":        `{"PORT": "80"}`,
 		"resources[].ports":      `["8080:80"]`,
 		"resources[].volumes":    `["/srv/data:/data"]`,

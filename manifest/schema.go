@@ -43,6 +43,7 @@ const (
 	patternPort    = `^((([0-9.]+|\[[0-9a-f:.]+\]):)?[0-9]{1,5}:[0-9]{1,5}(/udp)?|.*\$\{.*)$`
 	patternVolume  = `^(/[^:]+:/[^:]+(:ro)?|.*\$\{.*)$`
 	patternRunsAs  = `^([A-Za-z0-9_.][A-Za-z0-9_.-]*(:[A-Za-z0-9_.][A-Za-z0-9_.-]*)?|.*\$\{.*)?$`
+	patternAsked   = `^([A-Za-z0-9][A-Za-z0-9_.-]{0,62}|[A-Za-z0-9_.-]*\$\{.*)$` // a command that a check runs
 	patternField   = `^(/[^: ]*[^/: ]|.*\$\{.*)?$`
 )
 
@@ -121,8 +122,9 @@ func commonKeywords() map[string]keywords {
 		"resources[].value": {"maxLength": declaration.ValueLimit, "pattern": `^[^\x00-\x08\x0a-\x1f\x7f]*$`},
 		"resources[].image": {"pattern": patternImage}, "resources[].user": {"pattern": patternRunsAs},
 		"resources[].ports[]": {"pattern": patternPort}, "resources[].volumes[]": {"pattern": patternVolume},
-		"resources[].env":  {"propertyNames": keywords{"pattern": variable.String()}},
-		"resources[].mode": {"pattern": octalMode.String() + "|^$"},
+		"resources[].command": {"type": []string{"array", "string"}, "items": keywords{"type": "string"}},
+		"resources[].env":     {"propertyNames": keywords{"pattern": variable.String()}},
+		"resources[].mode":    {"pattern": octalMode.String() + "|^$"},
 	}
 	maps.Copy(out, settingKeywords("settings"))
 	maps.Copy(out, settingKeywords("grants.*.with"))
@@ -240,11 +242,25 @@ func keysOf(f fields) keywords {
 		belongs = append(belongs, names...)
 		must = append(must, exactlyOne(names))
 	}
-	then := keywords{"properties": onlyThese(belongs)}
+	properties := onlyThese(belongs)
+	if form, ok := commandOf(f); ok {
+		properties["command"] = form
+	}
+	then := keywords{"properties": properties}
 	if len(must) > 0 {
 		then["allOf"] = must
 	}
 	return then
+}
+
+// commandOf is how a resource with these fields says what it runs: a check by a name,
+// and a container by words.
+func commandOf(f fields) (form keywords, ok bool) {
+	if slices.Contains(f.may, "command") {
+		return keywords{"type": "array"}, true
+	}
+	asks := slices.ContainsFunc(f.source, func(choices string) bool { return slices.Contains(strings.Split(choices, "|"), "command") })
+	return keywords{"type": "string", "pattern": patternAsked + "|^$"}, asks
 }
 
 func exactlyOne(names []string) keywords {
@@ -281,7 +297,9 @@ func nothing(name string) any {
 		return keywords{"const": false}
 	case "env":
 		return keywords{"maxProperties": 0}
-	case "groups", "restart_on", "command", "ports", "volumes":
+	case "command":
+		return keywords{"maxItems": 0, "maxLength": 0}
+	case "groups", "restart_on", "ports", "volumes":
 		return keywords{"maxItems": 0}
 	}
 	return none()

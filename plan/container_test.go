@@ -20,7 +20,7 @@ func TestContainersAreDeclared(t *testing.T) {
 	digest := document.Sum([]byte("image"))
 	web := declaration.Traits{
 		Name: "web", Image: "mesh.internal/b/web@" + string(digest), Ports: []string{"8080:80"}, Volumes: []string{"/etc/b:/etc/b:ro", "/srv/deep/data:/data"},
-		Env: map[string]string{"NODE": "${node.name}"}, Command: []string{"serve", "${node.name}"}, User: "12",
+		Env: map[string]string{"NODE": "${node.name}"}, Command: declaration.Command{Words: []string{"serve", "${node.name}"}}, User: "12",
 	}
 	b := declared("b", holding(
 		manifest.BuiltResource{ID: "etc", Type: "directory", Path: "/etc/b"},
@@ -33,7 +33,7 @@ func TestContainersAreDeclared(t *testing.T) {
 	a := declared("a", holding(manifest.BuiltResource{ID: "srv", Type: "directory", Path: "/srv/deep"}))
 	p := plan.Compile(whole("a b", a, b))
 	filled := web
-	filled.Env, filled.Command = map[string]string{"NODE": "laptop"}, []string{"serve", "laptop"}
+	filled.Env, filled.Command = map[string]string{"NODE": "laptop"}, declaration.Command{Words: []string{"serve", "laptop"}}
 	want := declaration.Resource{ID: "b/web", Type: declaration.Container, Traits: &filled, After: []string{"b/etc", "a/srv", "b/conf", "b/user"}}
 	if len(p.Body.Resources) != 6 {
 		t.Fatalf("%+v", p)
@@ -44,7 +44,7 @@ func TestContainersAreDeclared(t *testing.T) {
 	if diff := cmp.Diff(map[document.Digest]declaration.Blob{digest: {Repository: "b", Size: 5}}, p.Where.Blobs); diff != "" {
 		t.Error(diff)
 	}
-	if web.Env["NODE"] != "${node.name}" || web.Command[1] != "${node.name}" {
+	if web.Env["NODE"] != "${node.name}" || web.Command.Words[1] != "${node.name}" {
 		t.Error("what was declared has been filled in, and not a copy of it")
 	}
 }

@@ -158,6 +158,9 @@ func keptOf(r manifest.BuiltResource) (all []keeping) {
 	if r.Traits != nil && r.Swap {
 		all = append(all, keeping{declaration.KeepsSwap, "an archive that is swapped"})
 	}
+	if t == declaration.Check && r.Traits != nil && !r.Command.IsZero() {
+		all = append(all, keeping{declaration.KeepsCheckCommand, "a check that runs a command"})
+	}
 	return all
 }
 

@@ -76,10 +76,10 @@ func traitsWeight(r *declaration.Resource) int {
 	const keys = 300
 	n := keys
 	n += len(r.RestartOn) * idLimit
-	for _, text := range append([]string{r.Name, r.Owner, r.Group, r.Home, r.Shell, r.Unit, r.Version, r.Value, r.Source, r.FSType, r.Options, r.HTTP, r.TCP, r.DNS, r.File}, r.Groups...) {
+	for _, text := range append([]string{r.Name, r.Owner, r.Group, r.Home, r.Shell, r.Unit, r.Version, r.Value, r.Source, r.FSType, r.Options, r.HTTP, r.TCP, r.DNS, r.File, r.Command.Name}, r.Groups...) {
 		n += escaped(text) + idLimit
 	}
-	for _, text := range slices.Concat([]string{r.Image, r.User}, r.Command, r.Ports) {
+	for _, text := range slices.Concat([]string{r.Image, r.User}, r.Command.Words, r.Ports) {
 		n += escaped(text) + 3
 	}
 	for name, text := range r.Env {

@@ -26,7 +26,7 @@ func whole(assigned string, modules ...plan.Module) plan.Facts {
 			can = append(can, declaration.Keeps(t))
 		}
 	}
-	can = append(can, declaration.KeepsOwner, declaration.KeepsSwap)
+	can = append(can, declaration.KeepsOwner, declaration.KeepsSwap, declaration.KeepsCheckCommand)
 	f.Can = &can
 	return f
 }
@@ -226,11 +226,12 @@ func TestChecksAreDeclared(t *testing.T) {
 		return account(id, "check", declaration.Traits{HTTP: "http://127.0.0.1:80/${node.name}", Status: 204})
 	}
 	bad := account("bad", "check", declaration.Traits{TCP: "${node.name}"})
-	p := plan.Compile(whole("a b c", declared("a", holding(check("one"), check("two"))), declared("b", holding(check("one"))), declared("c", holding(bad))))
+	runs := account("runs", "check", declaration.Traits{Command: declaration.Command{Name: "raid-${node.name}"}})
+	p := plan.Compile(whole("a b c d", declared("a", holding(check("one"), check("two"))), declared("b", holding(check("one"))), declared("c", holding(bad)), declared("d", holding(runs))))
 	said := func(id string) declaration.Resource {
 		return declaration.Resource{ID: id, Type: declaration.Check, Traits: &declaration.Traits{HTTP: "http://127.0.0.1:80/laptop", Status: 204}}
 	}
-	if diff := cmp.Diff([]declaration.Resource{said("a/one"), said("a/two"), said("b/one")}, p.Body.Resources); diff != "" {
+	if diff := cmp.Diff([]declaration.Resource{said("a/one"), said("a/two"), said("b/one"), {ID: "d/runs", Type: declaration.Check, Traits: &declaration.Traits{Command: declaration.Command{Name: "raid-laptop"}}}}, p.Body.Resources); diff != "" {
 		t.Errorf("%v %s", p.LeftOut, diff)
 	}
 	if got := fmt.Sprint(p.LeftOut); !strings.Contains(got, `resource "bad": its tcp: "laptop" is no address of TCP, want it as 127.0.0.1:5432`) {
@@ -257,6 +258,9 @@ func TestAnOldHostIsToldNothingThatItDoesNotKeep(t *testing.T) {
 	}, "archive d /srv/c A")
 	swaps := facts("b c", "", site, whole)
 	swaps.Can = &[]string{declaration.KeepsOwner}
+	runs := declared("c", holding(account("r", "check", declaration.Traits{Command: declaration.Command{Name: "raid"}})))
+	asks := facts("b c", "", site, runs)
+	asks.Can = &[]string{"keeps-check"}
 	const what = `has a resource with an owner, a group, or a mode above 0777`
 	const lacks = what + `, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does`
 	check(t, []compileCase{
@@ -265,6 +269,10 @@ func TestAnOldHostIsToldNothingThatItDoesNotKeep(t *testing.T) {
 		{
 			name: "a swap", facts: swaps, body: "b", wanted: "b c",
 			leftOut: "c: has an archive that is swapped, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does",
+		},
+		{
+			name: "a command", facts: asks, body: "b", wanted: "b c",
+			leftOut: "c: has a check that runs a command, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does",
 		},
 		{name: "a mode, and nothing was heard yet", facts: unknown, body: "b", wanted: "b c", leftOut: "c: " + what + ", and the node has not reported yet which its host keeps"},
 	})

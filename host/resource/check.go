@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"path"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
+	"noxmesh/declaration"
 	"noxmesh/host/checks"
 	"noxmesh/host/system"
 	"noxmesh/internal/fault"
@@ -64,6 +67,8 @@ func (p *pass) ask(ctx context.Context, h *holding, machine *sync.Mutex) error {
 		return asked(p.asker.TCP(ctx, want.TCP), "connect to "+want.TCP)
 	case want.DNS != "":
 		return asked(p.asker.DNS(ctx, want.DNS), "find the address of "+want.DNS)
+	case want.Command.Name != "":
+		return asked(p.askCommand(ctx, want.Command.Name), "run the command "+want.Command.Name)
 	}
 	machine.Lock()
 	defer machine.Unlock()
@@ -107,6 +112,38 @@ func (p *pass) askFile(at string) error {
 		return fault.New(fault.Conflict, "there is nothing")
 	}
 	return err
+}
+
+// askCommand runs a command of the operator's own set.
+func (p *pass) askCommand(ctx context.Context, name string) error {
+	program, err := p.sys.Vet(path.Join(declaration.CheckCommands, name))
+	if err != nil {
+		return err
+	}
+	done, err := p.sys.Ask(ctx, program)
+	if err != nil || done.Code == 0 {
+		return err
+	}
+	return fault.New(fault.Conflict, "it ended with %d%s", done.Code, lastLine(done.Said))
+}
+
+// lastLine is the last that was said, after a colon, as far as people read it.
+func lastLine(said string) string {
+	const most = 200
+	said = strings.TrimSpace(said)
+	line := strings.TrimSpace(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(said[strings.LastIndexAny(said, "\r\n")+1:], " ")))
+	switch all := []rune(line); {
+	case line == "":
+		return ", and did not say why"
+	case len(all) > most:
+		line = string(all[:most]) + "…"
+	}
+	return ": " + line
 }
 
 func (checked) mean(*pass, []*holding) {}

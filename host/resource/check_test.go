@@ -2,7 +2,12 @@ package resource
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
 
 	"noxmesh/declaration"
 	"noxmesh/host/keep"
@@ -54,4 +59,23 @@ func TestACheckHoldsNothing(t *testing.T) {
 	if e, _ := m.engine.record.Entries.Get("/etc/f"); e.Phase != keep.Done {
 		t.Errorf("%+v", e)
 	}
+}
+
+// Whatever a command writes, one line of it is said, which is short and plain.
+func TestWhatACommandHasSaidIsOneLine(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]string{
+		"": ", and did not say why", " \n\t\r\n": ", and did not say why", "\x1b": ", and did not say why", "a": ": a", "a\nb\n": ": b", "a\r\nb c\td\x00\n\n": ": b c d",
+		"a\xffb": ": a b", strings.Repeat("ü", 201): ": " + strings.Repeat("ü", 200) + "…",
+	} {
+		if got := lastLine(said); got != want {
+			t.Errorf("%q: got %q, want %q", said, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		got := lastLine(string(rapid.SliceOfN(rapid.Byte(), 0, 4<<10).Draw(t, "said")))
+		if !utf8.ValidString(got) || utf8.RuneCountInString(got) > 203 || strings.ContainsFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Fatalf("%q", got)
+		}
+	})
 }

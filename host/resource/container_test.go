@@ -71,8 +71,8 @@ func TestMarksOfContainers(t *testing.T) {
 	seen := map[string]string{}
 	for name, change := range map[string]func(*declaration.Traits){
 		"nothing":   func(*declaration.Traits) {},
-		"a command": func(t *declaration.Traits) { t.Command = []string{"a", "b"} },
-		"one word":  func(t *declaration.Traits) { t.Command = []string{"a b"} },
+		"a command": func(t *declaration.Traits) { t.Command.Words = []string{"a", "b"} },
+		"one word":  func(t *declaration.Traits) { t.Command.Words = []string{"a b"} },
 		"env":       func(t *declaration.Traits) { t.Env = map[string]string{"A": "b"} },
 		"ports":     func(t *declaration.Traits) { t.Ports = []string{"1:1"} },
 		"volumes":   func(t *declaration.Traits) { t.Volumes = []string{"/a:/a"} },

@@ -65,7 +65,7 @@ func (c *contained) words() []string {
 	if t.User != "" {
 		words = append(words, "--user="+t.User)
 	}
-	return append(append(words, c.image.ID), t.Command...)
+	return append(append(words, c.image.ID), t.Command.Words...)
 }
 
 // checkWords has podman look at the health of a container as its image says. What

@@ -71,7 +71,7 @@ func (e *Engine) Keeps() []string {
 		}
 	}
 	if e.sys.Whole() {
-		all = append(all, declaration.KeepsOwner, declaration.KeepsSwap)
+		all = append(all, declaration.KeepsOwner, declaration.KeepsSwap, declaration.KeepsCheckCommand)
 	}
 	if e.opener != nil {
 		all = append(all, declaration.KeepsSecrets)

@@ -78,7 +78,12 @@ func (r *Root) Run(ctx context.Context, c Command) (Done, error) {
 }
 
 func environment(c Command) []string {
-	return append([]string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "HOME=/root"}, c.Env...)
+	return append(append(plain(), "HOME=/root"), c.Env...)
+}
+
+// plain is a path and a language that everybody reads.
+func plain() []string {
+	return []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8"}
 }
 
 func tooLong(name string, began time.Time, said *last) error {
