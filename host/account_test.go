@@ -108,6 +108,7 @@ func TestUsersAndGroupsOnAMachine(t *testing.T) {
 		r.says(t, list(user("u", declaration.Traits{Name: "board"})), "u changed")
 		r.says(t, nil, "u removed")
 	})
+	r.turn(t, "half of it is missing", func(t *testing.T) { r.halfOfAccounts(t) })
 	r.turn(t, "planned, and not made", func(t *testing.T) {
 		bash := declaration.Resource{ID: "m/bash", Type: declaration.Package, Traits: &declaration.Traits{Name: "bash"}}
 		none := declaration.Resource{ID: "m/none", Type: declaration.Service, Traits: &declaration.Traits{Unit: "none-such.service", State: declaration.Running}}
@@ -145,4 +146,38 @@ func TestUsersAndGroupsOnAMachine(t *testing.T) {
 		}, "m/team"))
 		r.sweep(t, []string{"resource."}, r.accounts, first, then)
 	})
+}
+
+// halfOfAccounts is what a program that was ended in the middle leaves of users and groups:
+// it is noticed, and made whole, also by a host that is killed over it.
+func (r *real) halfOfAccounts(t *testing.T) {
+	const spoil = `sed -i /^board/d /etc/shadow /etc/gshadow; sed -i /^shop/d /etc/group /etc/gshadow`
+	all := list(group("g", "board", 0), user("u", declaration.Traits{Name: "board", Group: "board"}, "m/g"), user("shop", declaration.Traits{Name: "shop", UID: 714}))
+	r.says(t, all, "g changed", "u changed", "shop changed")
+	whole := r.accounts(t)
+	gid := r.sh(t, "id -g shop")
+	r.sh(t, spoil)
+	rep := r.says(t, all, "g changed", "u changed", "shop changed")
+	if rep.Resources[0].Found != "no line in /etc/gshadow" || rep.Resources[1].Found != "no line in /etc/shadow" || rep.Resources[2].Found != "there is no group "+gid {
+		t.Errorf("%+v", rep.Resources)
+	}
+	for _, effect := range []string{"resource.group.mend", "resource.user.change", "resource.user.complete"} {
+		for _, when := range []string{":before", ":after"} {
+			r.sh(t, spoil)
+			if _, killed := r.apply(t, all, "MESH_CRASH="+effect+"#1"+when); !killed {
+				t.Errorf("%s%s: it was not killed", effect, when)
+			}
+			r.apply(t, all)
+			r.says(t, all, "g ok", "u ok", "shop ok")
+			if got := r.sh(t, "grpck -r; pwck -qr | grep -e board -e shop; true"); got != "" {
+				t.Errorf("%s%s: %s", effect, when, got)
+			}
+		}
+	}
+	if got := r.accounts(t); sorted(got) != sorted(whole) {
+		t.Errorf("got\n%s\nwant\n%s", got, whole)
+	}
+	r.sh(t, "userdel shop; groupadd -g %s shop", gid) // it was ended before it had taken the group away
+	r.says(t, nil, "g removed", "shop removed [group shop is there, which may have been made with it, and stays]", "u removed")
+	r.sh(t, "groupdel shop")
 }

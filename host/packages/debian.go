@@ -50,6 +50,7 @@ type installation struct {
 	Outcome
 	updated bool
 	missed  string // what the update could not fetch
+	refused error  // by which disk the update was
 }
 
 // Install installs them together, or each by itself where that fails, so that one
@@ -199,6 +200,7 @@ func (r *installation) update(ctx context.Context) error {
 		done, err = r.run(ctx, aptGet, "-q", "-o", "APT::Get::List-Cleanup=0", "update")
 		return err
 	})
+	r.refused = noRoom(done)
 	r.missed = strings.Join(lines(done.Out, "W: Failed to fetch ", "E: "), "; ")
 	return err
 }

@@ -65,6 +65,9 @@ const (
 
 // why is what stood against one package, and what to do about it.
 func (r *installation) why(ctx context.Context, w Want, done system.Done) error {
+	if by := noRoom(done); by != nil {
+		return by
+	}
 	if why := failedIn(w.Name, done); why != "" {
 		return fault.New(fault.Conflict, "%s", why).With("dpkg --configure %s says more; it is tried again at the next look", w.Name)
 	}
@@ -90,8 +93,16 @@ func (r *installation) why(ctx context.Context, w Want, done system.Done) error 
 	return fault.New(fault.Conflict, "apt-get ended well, and it is not as declared").With("apt-get install %s says more", w.Name)
 }
 
+// noRoom is the disk on which apt or dpkg could not do what they write.
+func noRoom(done system.Done) error {
+	return system.Blamed(done.Out, "/var/lib/dpkg", "/usr", "/var/cache/apt/archives", "/var/lib/apt/lists", "/etc", "/boot", "/var")
+}
+
 // missing is what the sources of the machine do not have.
 func (r *installation) missing(ctx context.Context, w Want) error {
+	if r.refused != nil {
+		return fault.Wrap(fault.Conflict, r.refused, "ask the sources of this machine what they have")
+	}
 	todo := "name one that has it in a file below /etc/apt/sources.list.d"
 	if r.missed != "" {
 		todo = "not all of them answered: " + r.missed
@@ -180,6 +191,9 @@ func section(out, heading string) string {
 
 // whyStays is what stands against the removal of a package.
 func whyStays(name string, done system.Done) error {
+	if by := noRoom(done); by != nil {
+		return by
+	}
 	bare, _, _ := strings.Cut(name, ":")
 	_, rest, ok := strings.Cut(done.Out, "dpkg: dependency problems prevent removal of "+bare)
 	if ok {

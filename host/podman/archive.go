@@ -66,6 +66,8 @@ func (p Podman) load(ctx context.Context, name string, fill func(*Archive) error
 		return wrong
 	case err != nil:
 		return err
+	case done.Code != 0 && blamed(done.Said) != nil:
+		return fault.Wrap(fault.Conflict, blamed(done.Said), "take in the image %q", name)
 	case done.Code != 0:
 		return fault.Wrap(fault.Conflict, fault.New(fault.Conflict, "podman says: %s", loadWords(done.Said)), "take in the image %q", name)
 	}

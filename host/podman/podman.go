@@ -234,11 +234,19 @@ func (p Podman) ask(ctx context.Context, into any, doing string, args ...string)
 
 // failed is what podman says against something: the last line of it, which is the error.
 func failed(done system.Done, format string, args ...any) error {
+	if by := blamed(done.Said); by != nil {
+		return fault.Wrap(fault.Conflict, by, format, args...)
+	}
 	said := lastWords(done.Said)
 	if said == "" {
 		said = "it does not say why"
 	}
 	return fault.Wrap(fault.Conflict, fault.New(fault.Conflict, "podman says: %s", said), format, args...)
+}
+
+// blamed is the disk on which podman could not do what it writes.
+func blamed(said string) error {
+	return system.Blamed(said, "/var/lib/containers", "/run/containers", "/etc/containers", "/var/tmp")
 }
 
 // lastWords is the last line of what a program said.

@@ -14,15 +14,20 @@ import (
 type groups struct{}
 
 func (groups) look(_ context.Context, p *pass, all []*holding) {
-	a, err := readAccounts(p.sys)
+	a, err := readHalves(p.sys)
 	for _, h := range all {
 		if err != nil {
 			h.failed(err)
 			continue
 		}
 		t, there := a.teams[h.name()]
-		h.found = stand{there: there, same: there && (h.want.GID == 0 || h.want.GID == t.gid), says: nothing}
-		if there {
+		right := there && (h.want.GID == 0 || h.want.GID == t.gid)
+		half := a.halves[h.hold.Subject]
+		h.found = stand{there: there, same: right && half == "", half: right, says: nothing, memory: right}
+		switch {
+		case right && half != "":
+			h.found.says = half
+		case there:
 			h.found.says = "gid " + strconv.FormatInt(t.gid, 10)
 		}
 	}
@@ -31,7 +36,7 @@ func (groups) look(_ context.Context, p *pass, all []*holding) {
 // mean refuses another number: files belong to the one that is there.
 func (groups) mean(_ *pass, all []*holding) {
 	for _, h := range all {
-		if h.found.there {
+		if right, _ := h.found.memory.(bool); h.found.there && !right {
 			h.refused("declare that one, or take the group away yourself once nothing belongs to it",
 				"it has %s, declared is %d, and files belong to the number", h.found.says, h.want.GID)
 		}
@@ -40,6 +45,9 @@ func (groups) mean(_ *pass, all []*holding) {
 
 func (groups) change(ctx context.Context, p *pass, all []*holding) {
 	each(ctx, accountsLimit, all, func(ctx context.Context, h *holding) error {
+		if h.found.there { // and half of it is missing
+			return effect.Do("resource.group.mend", func() error { return p.run(ctx, "groupmod", "--password", noPassword, h.name()) })
+		}
 		args := []string{"--system"}
 		if h.want.GID != 0 {
 			args = append(args, "--gid", strconv.FormatInt(h.want.GID, 10))

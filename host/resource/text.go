@@ -31,6 +31,9 @@ func (p *pass) putText(at, text string) error {
 	if err == nil {
 		err = commit(pl, found{})
 	}
+	if err != nil {
+		_ = unstage(pl) // half of it is of no use, and the error is already on its way
+	}
 	return p.about("write", at, err)
 }
 

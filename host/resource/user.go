@@ -26,6 +26,8 @@ const (
 	madeShell = "SHELL="
 )
 
+const noPassword = "!" // no password is this one
+
 func noteOf(h *holding) []string { return strings.Fields(h.hold.Note) }
 
 // joined is the groups that the host has put a user into.
@@ -36,7 +38,7 @@ func joined(h *holding) []string {
 }
 
 func (users) look(_ context.Context, p *pass, all []*holding) {
-	a, err := readAccounts(p.sys)
+	a, err := readHalves(p.sys)
 	for _, h := range all {
 		if err != nil {
 			h.failed(err)
@@ -47,7 +49,7 @@ func (users) look(_ context.Context, p *pass, all []*holding) {
 			h.found = stand{says: nothing}
 			continue
 		}
-		entry, groups := unlikeEntry(h, a, u), unlikeGroups(h, a)
+		entry, groups := unlikeEntry(h, a, u), append(unlikeGroups(h, a), lacks(h, a, u)...)
 		h.found = stand{
 			there: true, same: len(entry)+len(groups) == 0, half: len(entry) == 0 && madeAs(h, u),
 			says: strings.Join(append(entry, groups...), ", "),
@@ -87,6 +89,23 @@ func unlikeGroups(h *holding, a accounts) []string {
 		says = append(says, "still in "+strings.Join(old, ", "))
 	}
 	return says
+}
+
+// lacks is what of a user is not there because somebody was ended in the middle of making it.
+func lacks(h *holding, a accounts, u account) []string {
+	var says []string
+	if half := a.halves[h.hold.Subject]; half != "" {
+		says = append(says, half)
+	}
+	if lacksGroup(h, a, u) {
+		says = append(says, "there is no group "+strconv.FormatInt(u.gid, 10))
+	}
+	return says
+}
+
+// lacksGroup reports whether the group is not there that was to be made with the user.
+func lacksGroup(h *holding, a accounts, u account) bool {
+	return h.want.Group == "" && slices.Contains(noteOf(h), own) && a.called(u.gid) == strconv.FormatInt(u.gid, 10) && a.teams[h.name()].name == ""
 }
 
 // missing is the groups that the user is not in yet.
@@ -147,14 +166,22 @@ func shellOf(t declaration.Traits) string { return cmp.Or(t.Shell, "/usr/sbin/no
 
 func (users) change(ctx context.Context, p *pass, all []*holding) {
 	each(ctx, accountsLimit, all, func(ctx context.Context, h *holding) error {
-		a, err := readAccounts(p.sys)
+		a, err := readHalves(p.sys)
 		if err != nil {
 			return err
 		}
 		u, there := a.users[h.name()]
+		if there && lacksGroup(h, a, u) {
+			err = effect.Do("resource.user.complete", func() error {
+				return p.run(ctx, "groupadd", "--system", "--gid", strconv.FormatInt(u.gid, 10), h.name())
+			})
+		}
+		if err != nil {
+			return err
+		}
 		if !there {
 			err = effect.Do("resource.user.add", func() error { return p.run(ctx, "useradd", addUser(h, a)...) })
-		} else if args := changeUser(h.want, a, u); len(args) > 0 {
+		} else if args := changeUser(h, a, u); len(args) > 0 {
 			err = effect.Do("resource.user.change", func() error { return p.run(ctx, "usermod", append(args, h.name())...) })
 		}
 		if err == nil {
@@ -176,8 +203,12 @@ func addUser(h *holding, a accounts) []string {
 	return append(args, "--user-group", h.name())
 }
 
-func changeUser(want declaration.Traits, a accounts, u account) []string {
+func changeUser(h *holding, a accounts, u account) []string {
 	var args []string
+	want := &h.want
+	if a.halves[h.hold.Subject] != "" {
+		args = append(args, "--password", noPassword) // as useradd makes it
+	}
 	for _, f := range []struct{ flag, is, want string }{
 		{"--gid", a.called(u.gid), want.Group}, {"--home", u.home, want.Home}, {"--shell", u.shell, want.Shell},
 	} {
@@ -228,8 +259,14 @@ func (users) leave(ctx context.Context, p *pass, all []*holding) {
 	each(ctx, accountsLimit, all, func(ctx context.Context, h *holding) error {
 		a, err := readAccounts(p.sys)
 		u, there := a.users[h.name()]
-		if err != nil || !there {
+		if err != nil {
 			return err
+		}
+		if !there {
+			if slices.Contains(noteOf(h), own) && a.teams[h.name()].name != "" && !p.subjects[string(declaration.Group)+" "+h.name()] {
+				h.stays = "group " + h.name() + " is there, which may have been made with it, and stays"
+			}
+			return nil
 		}
 		if h.hold.Origin == keep.TakenOver {
 			h.stays = h.hold.Subject + " was there before, and stays"

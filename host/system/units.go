@@ -221,5 +221,8 @@ func saidOf(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
+	if by := Blamed(err.Error(), "/etc/systemd/system"); by != nil {
+		err = by
+	}
 	return fault.Wrap(fault.Conflict, err, format, args...)
 }

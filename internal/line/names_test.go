@@ -57,7 +57,7 @@ func elsewhere() map[string]string {
 		"resource.swap.make":   swaps, "resource.swap.link": swaps, "resource.swap.commit": swaps, "resource.swap.clear": swaps,
 		"resource.swap.lay": swaps, "resource.swap.fill": swaps, "resource.swap.open": swaps,
 		"resource.machine.seal": machines,
-		"resource.group.add":    machines, "resource.group.remove": machines,
+		"resource.group.add":    machines, "resource.group.remove": machines, "resource.group.mend": machines, "resource.user.complete": machines,
 		"resource.user.add": machines, "resource.user.change": machines, "resource.user.join": machines,
 		"packages.package.install": installs, "packages.package.remove": installs, "packages.lists.update": installs, "packages.dpkg.finish": installs,
 		"resource.mount.make": hangs, "resource.mount.change": hangs, "resource.mount.remove": hangs, "resource.mounts.reload": hangs,
