@@ -111,7 +111,7 @@ func TestCommandsOfChecksOnAMachine(t *testing.T) {
 			ownCommand{"third", "700", "#!/bin/sh\nn=$(cat /run/n || echo 0); echo $((n+1)) >/run/n; [ $n -ge 2 ]"},
 			ownCommand{"leaves", "755", "#!/bin/sh\nsleep 987 & exit 0"},
 		)
-		r.says(t, list(runs("Right.sh"), runs("nobody"), runs("root"), runs("third"), runs("leaves")), "right-sh ok", "nobody ok", "root ok", "third ok", "leaves ok")
+		r.says(t, list(textFile("new", "/srv/new", "x"), runs("Right.sh"), runs("nobody"), runs("root"), runs("third"), runs("leaves")), "new changed", "right-sh ok", "nobody ok", "root ok", "third ok", "leaves ok")
 	})
 	r.turn(t, "what is not", func(t *testing.T) {
 		put(t,
@@ -128,11 +128,10 @@ func TestCommandsOfChecksOnAMachine(t *testing.T) {
 		)
 		r.sh(t, "cd %s && chown 1234 theirs && ln -s Right.sh link && mkdir folder", folder)
 		at := func(name string) string { return fmt.Sprintf("%q", folder+"/"+name) }
-		r.says(t, list(runs("wrong"), runs("silent"), runs("much"), runs("ended"), runs("hangs"), runs("plain"), runs("shared"), runs("theirs"), runs("text"), runs("nowhere"), runs("link"), runs("folder"), runs("missing")),
-			failed("wrong", "it ended with 2: the  [31marray  is degraded"), failed("silent", "it ended with 3, and did not say why"),
+		r.says(t, list(textFile("new", "/srv/new", "x"), runs("wrong"), runs("silent"), runs("much"), runs("ended"), runs("plain"), runs("shared"), runs("theirs"), runs("text"), runs("nowhere"), runs("link"), runs("folder"), runs("missing")),
+			"new ok", failed("wrong", "it ended with 2: the  [31marray  is degraded"), failed("silent", "it ended with 3, and did not say why"),
 			failed("much", "it ended with 4: "+strings.Repeat("y", 200)+"…"),
 			failed("ended", at("ended")+" was ended by signal: segmentation fault"),
-			failed("hangs", at("hangs")+" had not ended after 5s, and was ended with all that it had started: it waits"),
 			failed("plain", at("plain")+" is not executable; chmod 0755 "+folder+"/plain; with 0700 it runs as root"),
 			failed("shared", at("shared")+" can be written by others than root; chmod go-w "+folder+"/shared"),
 			failed("theirs", at("theirs")+" belongs to user 1234, and not to root; chown root "+folder+"/theirs, if root is to answer for it"),
@@ -142,6 +141,12 @@ func TestCommandsOfChecksOnAMachine(t *testing.T) {
 			failed("folder", at("folder")+" is no file; put a program of root's there, with mode 0755; with 0700 it runs as root"),
 			failed("missing", "there is no "+at("missing")+"; put a program of root's there, with mode 0755; with 0700 it runs as root"),
 		)
+		rep, _ := r.apply(t, list(runs("hangs")))
+		for _, want := range []string{at("hangs") + " had not ended after ", ", and was ended with all that it had started: it waits"} {
+			if got := sketch(rep); !strings.Contains(got, want) {
+				t.Errorf("%q is not in %s", want, got)
+			}
+		}
 		if left := r.sh(t, "pgrep -f 'sleep 987' || true"); left != "" {
 			t.Errorf("what the commands have started goes on: %s", left)
 		}

@@ -134,14 +134,19 @@ func unnamed(err *net.DNSError) error {
 }
 
 // Until asks until there is an answer that is right, or for so long. What is returned
-// is what came last.
+// is what came last; a question for which there was no more time does not count.
 func Until(ctx context.Context, patience time.Duration, ask func(ctx context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	var before error
 	for {
 		one, end := context.WithTimeout(ctx, min(tryLimit, patience))
 		err := ask(one)
 		end()
+		if err != nil && before != nil && ctx.Err() != nil {
+			return before
+		}
+		before = err
 		if err == nil || fault.KindOf(err) == fault.Denied || fault.KindOf(err) == fault.Invalid {
 			return err
 		}

@@ -154,6 +154,22 @@ func TestUntilThereIsAnAnswer(t *testing.T) {
 			})
 		})
 	}
+	t.Run("what was cut short is not what came", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			n := 0
+			err := Until(t.Context(), tryLimit, func(ctx context.Context) error {
+				if n++; n == 1 {
+					return no
+				}
+				<-ctx.Done()
+				return why(ctx.Err())
+			})
+			if !errors.Is(err, no) || n != 2 {
+				t.Errorf("%v after %d", err, n)
+			}
+		})
+	})
 	t.Run("what does not answer is asked no longer than that", func(t *testing.T) {
 		t.Parallel()
 		synctest.Test(t, func(t *testing.T) {
