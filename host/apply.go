@@ -16,7 +16,7 @@ import (
 // it, or blobs in a folder (DIR/sha256/HEX). The record is the same: what a
 // later file no longer declares is removed.
 func Apply(ctx context.Context, cfg Config, file, blobs string) (_ report.Report, err error) {
-	s, err := readScript(cfg, file)
+	s, err := planned(cfg, file)
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -32,6 +32,9 @@ func Apply(ctx context.Context, cfg Config, file, blobs string) (_ report.Report
 	}
 	defer func() { err = errors.Join(err, n.close()) }()
 	if err := n.alone(); err != nil {
+		return report.Report{}, err
+	}
+	if err := s.recall(n); err != nil {
 		return report.Report{}, err
 	}
 	if err := resource.Refuse(n.sys, s.aim.Body); err != nil {
@@ -58,7 +61,6 @@ func alone(f *keep.Folder) error {
 // once is a pass whose declaration has no part in the mesh's order: its tuple is
 // in the report and not in the state, and nobody is told.
 func (n *node) once(ctx context.Context, s *script) (report.Report, error) {
-	n.engine.Share(s.aim.Body.Resources, s.digests)
 	n.engine.Know(s.aim.Body.Resources, s.digests)
 	r, err := n.look(ctx, s.aim, report.CauseDeclaration, s)
 	if err != nil {

@@ -154,7 +154,7 @@ func misused(format string, args ...any) error {
 
 // memoryMark is from where on a program that ends soon looks harder for memory
 // that it can use again. It is no limit: what is needed is taken.
-const memoryMark = 18 << 20
+const memoryMark = 15 << 20
 
 func (l line) perform(ctx context.Context, cfg Config, t *term.Term) int {
 	debug.SetMemoryLimit(memoryMark)

@@ -12,8 +12,9 @@ import (
 const (
 	// envelopeRoom is what of the controller's limit is left to all of a report but its resources.
 	envelopeRoom = 256 << 10
-	// lineRoom is at most what a resource takes in a report beside its texts, its id and its digest.
-	lineRoom = 160
+	// lineRoom is at most what a resource takes in a report beside its texts, its id and its
+	// digest, and rareRoom what it takes of what most have none of.
+	lineRoom, rareRoom = 48, 128
 )
 
 // fitting is the report, cut so that a controller takes it. Texts are shortened
@@ -99,8 +100,7 @@ func fit(all []report.Resource) (bool, error) {
 	room := report.Limits.Bytes - envelopeRoom
 	upper := 0
 	for i := range all {
-		res := &all[i]
-		upper += lineRoom + len(res.ID) + len(res.Digest) + 6*(len(res.Error)+len(res.Found))
+		upper += most(&all[i])
 	}
 	if upper <= room {
 		return true, nil
@@ -114,6 +114,15 @@ func fit(all []report.Resource) (bool, error) {
 		exact += size
 	}
 	return exact <= room, nil
+}
+
+// most is no less than sizeOf, and costs nothing.
+func most(res *report.Resource) int {
+	size := lineRoom + len(res.ID) + len(res.Digest)
+	if res.Error != "" || res.Found != "" || res.Fixed || res.Contested != nil {
+		size += rareRoom + 6*(len(res.Error)+len(res.Found))
+	}
+	return size
 }
 
 func sizeOf(res report.Resource) (int, error) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"noxmesh/declaration"
 	"noxmesh/document"
 	"noxmesh/report"
@@ -29,6 +31,24 @@ func long(n, text int) report.Report {
 		}
 	}
 	return r
+}
+
+// What a resource is taken to need at most, without being encoded, is never too little.
+func TestMostIsNoLessThanItIs(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		res := report.Resource{
+			ID: rapid.StringMatching(`[a-z]{1,9}/[a-z0-9._-]{1,30}`).Draw(t, "id"), Digest: document.Sum(nil),
+			State: rapid.SampledFrom([]report.State{report.StateOK, report.StateChanged, report.StateBlocked, report.StateDiffers}).Draw(t, "state"),
+			Error: rapid.String().Draw(t, "error"), Found: rapid.String().Draw(t, "found"), Fixed: rapid.Bool().Draw(t, "fixed"),
+		}
+		if rapid.Bool().Draw(t, "is contested") {
+			res.Contested = &report.Contested{Since: rapid.Int64Range(0, 1<<53).Draw(t, "since"), Count: rapid.Int64Range(0, 1<<53).Draw(t, "count")}
+		}
+		if is, err := sizeOf(res); err != nil || is > most(&res) {
+			t.Fatalf("%d bytes, at most %d are expected: %v", is, most(&res), err)
+		}
+	})
 }
 
 func TestALongReportIsCutAndNotLost(t *testing.T) {

@@ -25,7 +25,7 @@ func Preview(ctx context.Context, cfg Config, file, blobs string) (_ Previewed, 
 	if err := cfg.Validate(); err != nil {
 		return Previewed{}, err
 	}
-	s, err := readScript(cfg, file)
+	s, err := readScript(file)
 	if err != nil {
 		return Previewed{}, err
 	}

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"io"
 	"os"
 	"sync"
@@ -30,36 +29,55 @@ type script struct {
 	where *declaration.Where
 }
 
-// readScript is the declaration in this file. Nothing on the machine is touched
-// before it is known to be one.
-func readScript(cfg Config, file string) (*script, error) {
-	s := &script{file: file}
-	var err error
-	if s.digest, err = digestOfFile(file); err != nil {
+// readScript is the declaration in this file.
+func readScript(file string) (*script, error) {
+	digest, err := digestOfFile(file)
+	if err != nil {
 		return nil, err
 	}
-	plan, err := planOf(cfg.Root)
-	if err != nil || plan.Of != s.digest || plan.Program != cfg.Version {
-		return s, s.read() // no plan is no fault: it is made again
+	s := &script{file: file, digest: digest}
+	return s, s.read()
+}
+
+// planned is the same for the host at this root. Nothing on the machine is touched
+// before it is known to be one; where that is known from before, it is not read until
+// it is recalled.
+func planned(cfg Config, file string) (*script, error) {
+	digest, err := digestOfFile(file)
+	if err == nil && isPlanned(cfg, digest) {
+		return &script{file: file, digest: digest}, nil
+	}
+	return readScript(file)
+}
+
+// isPlanned reports whether a plan of these bytes is kept. That it cannot be told is
+// no fault: it is made again.
+func isPlanned(cfg Config, digest document.Digest) bool {
+	sys, err := system.Open(cfg.Root)
+	if err != nil {
+		return false
+	}
+	defer sys.Close()
+	f, err := keep.Look(sys)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return f.Planned(digest, cfg.Version)
+}
+
+// recall is what the plan says, or the declaration where it turns out to be none.
+func (s *script) recall(n *node) error {
+	if s.where != nil {
+		return nil
+	}
+	plan, err := n.folder.Plan(n.engine.Record())
+	if err != nil || plan.Of != s.digest || plan.Program != n.cfg.Version {
+		return s.read()
 	}
 	s.aim = aim{declaration.Declaration{Mesh: plan.Mesh, Node: plan.Node, Body: plan.Body}, plan.Tuple}
 	s.digests = plan.Digests
-	return s, nil
-}
-
-// planOf is the plan that is kept below this root.
-func planOf(root string) (_ keep.Plan, err error) {
-	sys, err := system.Open(root)
-	if err != nil {
-		return keep.Plan{}, err
-	}
-	defer func() { err = errors.Join(err, sys.Close()) }()
-	f, err := keep.Look(sys)
-	if err != nil {
-		return keep.Plan{}, err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return f.Plan()
+	return nil
 }
 
 // read reads the whole declaration. Where others are about, s.mu is held.

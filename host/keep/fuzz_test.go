@@ -109,7 +109,7 @@ func readers(f *Folder) map[string]func() error {
 		joinedFile:   func() error { _, err := f.Joined(); return err },
 		acceptedFile: func() error { _, err := f.Accepted(); return err },
 		stateFile:    func() error { _, err := f.State(); return err },
-		planFile:     func() error { _, err := f.Plan(); return err },
+		planFile:     func() error { _, err := f.Plan(NewRecord()); return err },
 		latestFile:   func() error { _, err := f.Latest(); return err },
 		recordFile:   func() error { _, err := f.Record(); return err },
 		counterFile:  func() error { _, err := f.Counter(); return err },

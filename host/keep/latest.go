@@ -3,6 +3,7 @@ package keep
 import (
 	"bytes"
 	"strconv"
+	"strings"
 	"time"
 
 	"noxmesh/document"
@@ -30,7 +31,12 @@ type Standing struct {
 
 // Latest is the last report, or fault.NotFound.
 func (f *Folder) Latest() (Latest, error) {
-	s, b, err := f.latest()
+	var whole bytes.Buffer
+	if err := f.load(latestFile, &whole); err != nil {
+		return Latest{}, err
+	}
+	first, b, _ := bytes.Cut(whole.Bytes(), []byte("\n"))
+	s, err := f.standing(string(first))
 	if err != nil {
 		return Latest{}, err
 	}
@@ -43,26 +49,38 @@ func (f *Folder) Latest() (Latest, error) {
 
 // Standing is that of the last report, or the zero one where there has been none.
 func (f *Folder) Standing() (Standing, error) {
-	s, _, err := f.latest()
+	var first head
+	err := f.load(latestFile, &first)
 	if fault.KindOf(err) == fault.NotFound {
 		return Standing{}, nil
 	}
-	return s, err
+	if err != nil {
+		return Standing{}, err
+	}
+	line, _, _ := strings.Cut(string(first), "\n")
+	return f.standing(line)
 }
 
-func (f *Folder) latest() (Standing, []byte, error) {
-	b, err := f.read(latestFile)
-	if err != nil {
-		return Standing{}, nil, err
-	}
-	first, rest, _ := bytes.Cut(b, []byte("\n"))
-	w := words{rest: string(first) + "\n"}
+// head is no more than the beginning of what is written to it: its first line, and more.
+type head []byte
+
+// Grow is for whoever keeps all of it.
+func (*head) Grow(int) {}
+
+func (h *head) Write(b []byte) (int, error) {
+	const most = 256
+	*h = append(*h, b[:min(len(b), max(most-len(*h), 0))]...)
+	return len(b), nil
+}
+
+func (f *Folder) standing(first string) (Standing, error) {
+	w := words{rest: first + "\n"}
 	committed := w.word()
 	s := Standing{Committed: committed == "committed", Sequence: w.number(), Says: document.Digest(w.last())}
 	if w.bad || !s.Committed && committed != "untold" || s.Says != "" && !s.Says.Valid() {
-		return Standing{}, nil, f.damaged(latestFile, fault.New(fault.Invalid, "its first line is not that of a report"))
+		return Standing{}, f.damaged(latestFile, fault.New(fault.Invalid, "its first line is not that of a report"))
 	}
-	return s, rest, nil
+	return s, nil
 }
 
 // SaveLatest makes it durable.

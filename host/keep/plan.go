@@ -1,7 +1,10 @@
 package keep
 
 import (
+	"bufio"
+	"bytes"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,18 +31,36 @@ type Plan struct {
 	Digests    []document.Digest // of the resources
 }
 
+// Planned reports whether the plan on disk says that it is of this file, and by this
+// program. Whether it is whole, Plan finds out.
+func (f *Folder) Planned(of document.Digest, program string) bool {
+	file, err := f.root.Open(planFile, os.O_RDONLY)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	var p Plan
+	head := bufio.NewReader(file)
+	if _, err = head.ReadString('\n'); err != nil {
+		return false
+	}
+	line, err := head.ReadString('\n')
+	return err == nil && p.head(line) && p.Of == of && p.Program == program
+}
+
 // Plan is the plan on disk, or fault.NotFound where there is none that is whole:
-// it can be made again, and is not synced.
-func (f *Folder) Plan() (Plan, error) {
-	text, err := f.text(planFile)
+// it can be made again, and is not synced. Where it says what the record says, it
+// holds the very texts that the record holds.
+func (f *Folder) Plan(r Record) (Plan, error) {
+	p := planning{record: r}
+	err := f.load(planFile, &p)
+	if err == nil {
+		err = p.whole()
+	}
 	if err != nil {
 		return Plan{}, fault.Wrap(fault.NotFound, err, "read the plan")
 	}
-	p, err := decodePlan(text)
-	if err != nil {
-		return Plan{}, fault.Wrap(fault.NotFound, err, "read the plan")
-	}
-	return p, nil
+	return p.plan, nil
 }
 
 // SavePlan replaces the plan. After a power cut it may be gone.
@@ -94,83 +115,124 @@ func appendTraits(b []byte, t *declaration.Traits) []byte {
 	return append(strconv.AppendQuote(append(b, "traits "...), string(text)), '\n')
 }
 
-// decodePlan holds on to no more of the text than what says which resources
-// there are.
-func decodePlan(text string) (Plan, error) {
-	first, rest, _ := strings.Cut(text, "\n")
-	first = strings.Clone(first)
-	w := words{rest: first + "\n"}
-	p := Plan{Of: document.Digest(w.quoted()), Program: w.quoted(), Mesh: w.quoted(), Node: w.quoted()}
+// planning is a plan that is being read: it is written to as the bytes come, and
+// holds on to none of them.
+type planning struct {
+	record Record
+	plan   Plan
+	rest   []byte // of a line that has not ended yet
+	wrong  string // the first line that is none of a plan
+	begun  bool
+}
+
+// Grow is for whoever keeps what is written.
+func (*planning) Grow(int) {}
+
+// Write takes in the lines that have ended.
+func (p *planning) Write(b []byte) (int, error) {
+	end := bytes.LastIndexByte(b, '\n') + 1
+	text := ""
+	if end > 0 {
+		p.rest = append(p.rest, b[:end]...)
+		text, p.rest = string(p.rest), p.rest[:0]
+	}
+	p.rest = append(p.rest, b[end:]...)
+	for line := range strings.Lines(text) {
+		if p.wrong == "" && !p.line(line) {
+			p.wrong = strings.Clone(line)
+		}
+	}
+	return len(b), nil
+}
+
+// whole is what stands against the plan, once all of it was written.
+func (p *planning) whole() error {
+	if p.wrong != "" || len(p.rest) > 0 || !p.begun {
+		return fault.New(fault.Invalid, "not a line of a plan: %q", document.Short(p.wrong+string(p.rest)))
+	}
+	return nil
+}
+
+func (p *Plan) head(line string) bool {
+	w := words{rest: strings.Clone(line)}
+	p.Of, p.Program = document.Digest(w.quoted()), w.quoted()
+	p.Mesh, p.Node = w.quoted(), w.quoted()
 	p.Tuple.Digest = document.Digest(w.quoted())
 	p.Tuple.Epoch = w.number()
 	var err error
 	p.Tuple.Generation, err = strconv.ParseInt(w.last(), 10, 64)
-	if w.bad || err != nil || !p.Of.Valid() || !p.Tuple.Digest.Valid() {
-		return Plan{}, fault.New(fault.Invalid, "line 1: not the head of a plan")
-	}
-	n := strings.Count(rest, "\n")
-	p.Body.Modules = []declaration.Module{}
-	p.Body.Resources = slices.Grow([]declaration.Resource{}, n)
-	p.Digests = slices.Grow([]document.Digest{}, n)
-	for line := range strings.Lines(rest) {
-		if !p.line(line) {
-			return Plan{}, fault.New(fault.Invalid, "not a line of a plan: %q", document.Short(line))
-		}
-	}
-	return p, nil
+	return !w.bad && err == nil && p.Of.Valid() && p.Tuple.Digest.Valid()
 }
 
-func (p *Plan) line(line string) bool {
+func (p *planning) line(line string) bool {
 	w := words{rest: line}
+	if !p.begun {
+		p.begun = true
+		p.plan.Body = declaration.Body{Modules: []declaration.Module{}, Resources: make([]declaration.Resource, 0, len(p.record.Done))}
+		p.plan.Digests = make([]document.Digest, 0, len(p.record.Done))
+		return p.plan.head(line)
+	}
 	switch w.word() {
 	case "module":
 		m := declaration.Module{Module: strings.Clone(w.quoted()), Content: document.Digest(strings.Clone(w.last()))}
-		p.Body.Modules = append(p.Body.Modules, m)
+		p.plan.Body.Modules = append(p.plan.Body.Modules, m)
 		return !w.bad
 	case "resource":
-		var before declaration.Resource
-		if n := len(p.Body.Resources); n > 0 {
-			before = p.Body.Resources[n-1]
-		}
-		r := declaration.Resource{Type: declaration.Type(like(string(before.Type), w.word()))}
-		digest := document.Digest(w.word())
-		r.Digest, r.Size = document.Digest(w.optional()), w.number()
-		r.ID, r.Path, r.Mode, r.Target = w.quoted(), w.quoted(), like(before.Mode, w.quoted()), w.quoted()
-		for !w.bad && w.rest != "\n" {
-			r.After = append(r.After, strings.Clone(w.quoted()))
-		}
-		p.Body.Resources, p.Digests = append(p.Body.Resources, r), append(p.Digests, digest)
+		p.resource(&w)
 		return !w.bad
 	case "secret":
-		name, sealed := strings.Clone(w.quoted()), strings.Clone(w.quoted())
-		n := len(p.Body.Resources)
-		if w.bad || n == 0 || w.rest != "\n" {
-			return false
-		}
-		r := &p.Body.Resources[n-1]
-		if _, twice := r.Secrets[name]; twice {
-			return false
-		}
-		if r.Secrets == nil {
-			r.Secrets = map[string]string{}
-		}
-		r.Secrets[name] = sealed
-		return true
+		return p.secret(&w)
 	case "traits":
 		text := w.quoted()
 		t, err := document.Decode[declaration.Traits](planFile, []byte(text), limits())
-		if n := len(p.Body.Resources); err == nil && n > 0 && w.rest == "\n" {
-			p.Body.Resources[n-1].Traits = &t
+		if n := len(p.plan.Body.Resources); err == nil && n > 0 && w.rest == "\n" {
+			p.plan.Body.Resources[n-1].Traits = &t
 			return !w.bad
 		}
 	}
 	return false
 }
 
-// like is a text of its own, or that of the resource before where that is the same.
-func like(before, text string) string {
-	if text == before {
-		return before
+func (p *planning) resource(w *words) {
+	var before declaration.Resource
+	if n := len(p.plan.Body.Resources); n > 0 {
+		before = p.plan.Body.Resources[n-1]
 	}
-	return strings.Clone(text)
+	r := declaration.Resource{Type: like(before.Type, declaration.Type(w.word()))}
+	digest := document.Digest(w.word())
+	r.Digest, r.Size = document.Digest(w.optional()), w.number()
+	r.ID, r.Path = w.quoted(), w.quoted()
+	has, _ := p.record.Entries.Get(r.Path)
+	r.ID, r.Path, r.Digest = like(has.ID, r.ID), like(has.Thing.Path, r.Path), like(has.Thing.Digest, r.Digest)
+	r.Mode, r.Target = like(before.Mode, w.quoted()), like(has.Thing.Target, w.quoted())
+	for !w.bad && w.rest != "\n" {
+		r.After = append(r.After, strings.Clone(w.quoted()))
+	}
+	p.plan.Body.Resources = append(p.plan.Body.Resources, r)
+	p.plan.Digests = append(p.plan.Digests, like(p.record.Done[r.ID], digest))
+}
+
+func (p *planning) secret(w *words) bool {
+	name, sealed := strings.Clone(w.quoted()), strings.Clone(w.quoted())
+	n := len(p.plan.Body.Resources)
+	if w.bad || n == 0 || w.rest != "\n" {
+		return false
+	}
+	r := &p.plan.Body.Resources[n-1]
+	if _, twice := r.Secrets[name]; twice {
+		return false
+	}
+	if r.Secrets == nil {
+		r.Secrets = map[string]string{}
+	}
+	r.Secrets[name] = sealed
+	return true
+}
+
+// like is the text that is held already, where it says the same, or one of its own.
+func like[T ~string](held, text T) T {
+	if text == held {
+		return held
+	}
+	return T(strings.Clone(string(text)))
 }

@@ -57,6 +57,14 @@ func filled(t testing.TB, v reflect.Value) {
 	}
 }
 
+func decodePlan(text string) (Plan, error) {
+	p := planning{record: NewRecord()}
+	if _, err := p.Write([]byte(text)); err != nil {
+		return Plan{}, err
+	}
+	return p.plan, p.whole()
+}
+
 func TestAPlanCarriesEveryField(t *testing.T) {
 	t.Parallel()
 	var p Plan
@@ -77,7 +85,7 @@ func TestAPlanThatIsNotWholeIsNone(t *testing.T) {
 	var p Plan
 	filled(t, reflect.ValueOf(&p).Elem())
 	must(t, f.SavePlan(p))
-	if _, err := f.Plan(); err != nil {
+	if _, err := f.Plan(NewRecord()); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(root, Path, planFile)
@@ -85,7 +93,7 @@ func TestAPlanThatIsNotWholeIsNone(t *testing.T) {
 	must(t, err)
 	for _, b := range [][]byte{nil, whole[:len(whole)/2], append([]byte("x"), whole...), []byte(strings.ToUpper(string(whole)))} {
 		must(t, os.WriteFile(file, b, 0o600))
-		if _, err := f.Plan(); fault.KindOf(err) != fault.NotFound {
+		if _, err := f.Plan(NewRecord()); fault.KindOf(err) != fault.NotFound {
 			t.Errorf("%d bytes: %v", len(b), err)
 		}
 	}

@@ -21,8 +21,7 @@ type index struct {
 // beside the record, so that it is read back without asking anybody.
 func (p *pass) expand(ctx context.Context) {
 	var kept []document.Digest
-	own, refs := make([]work, len(p.items)), make([]*work, len(p.items))
-	for i, it := range p.items {
+	for _, it := range p.items {
 		if !it.res.Type.IsFile() && p.hasKind(it.res.Type) {
 			it.known = true
 			continue
@@ -37,9 +36,11 @@ func (p *pass) expand(ctx context.Context) {
 				it.unfilled(err)
 			}
 		}
-		own[i].want, refs[i] = t, &own[i]
-		it.works = refs[i : i+1 : i+1]
 		it.known = it.res.Type != declaration.Archive
+		if it.plain = isPlain(it.res); it.plain {
+			continue
+		}
+		it.works = []*work{{want: t}}
 		if !it.known {
 			kept = append(kept, it.res.Digest)
 			if err := p.unfold(ctx, it); err != nil {
@@ -47,6 +48,7 @@ func (p *pass) expand(ctx context.Context) {
 			}
 		}
 	}
+	p.name()
 	p.conflicts()
 	p.shares()
 	p.forgetIndexes(kept)
@@ -58,7 +60,7 @@ func (p *pass) unfold(ctx context.Context, it *item) error {
 	if err != nil {
 		return fault.Add(err, "read the index of %q", it.res.ID)
 	}
-	it.pack = &pack{index: idx}
+	it.more().pack = &pack{index: idx}
 	for i := range idx.Entries {
 		e := &idx.Entries[i]
 		t := keep.Thing{Path: path.Join(it.res.Path, e.Path)}
@@ -140,6 +142,9 @@ func (p *pass) forgetIndexes(keep []document.Digest) {
 
 // conflicts fails an archive that brings a path which another resource declares.
 func (p *pass) conflicts() {
+	if len(p.packed) == 0 {
+		return
+	}
 	owner := make(map[string]*item, len(p.items))
 	for _, it := range p.items {
 		owner[it.res.Path] = it
@@ -173,7 +178,8 @@ func (p *pass) openBlob(ctx context.Context, it *item) error {
 	if err != nil {
 		return err
 	}
-	it.pack.blob, err = archive.Open(ctx, it.pack.index, frames)
+	pack := it.has().pack
+	pack.blob, err = archive.Open(ctx, pack.index, frames)
 	return err
 }
 
@@ -197,13 +203,13 @@ func (p *pass) stageArchive(ctx context.Context, it *item) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	if it.pack.blob == nil { // all was there when it was looked at
+	if it.has().pack.blob == nil { // all was there when it was looked at
 		if err := p.openBlob(ctx, it); err != nil {
 			return err
 		}
 	}
 	want := func(e archive.Entry) bool { return wanted[e.Path] != nil }
-	return it.pack.blob.Extract(ctx, want, func(e archive.Entry, body io.Reader) error {
+	return it.has().pack.blob.Extract(ctx, want, func(e archive.Entry, body io.Reader) error {
 		if err := p.stageEntry(wanted[e.Path], body); err != nil {
 			return fault.Add(err, "entry %q", e.Path)
 		}

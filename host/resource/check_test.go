@@ -23,7 +23,7 @@ func TestACheckComesAfterItsModule(t *testing.T) {
 	dir := func(id, path string) declaration.Resource {
 		return declaration.Resource{ID: id, Type: declaration.Directory, Path: path, Mode: "0755"}
 	}
-	items := newItems(declaration.Body{Resources: []declaration.Resource{
+	items, _ := newItems(declaration.Body{Resources: []declaration.Resource{
 		dir("m/a", "/a"), inquiry("m/c", "/a/b"), dir("m/b", "/a/b"), inquiry("m/d", "/a/b"), inquiry("n/e", "/"), dir("o/f", "/x"), inquiry("m/g", "/", "m/d"), inquiry("m/h", "/", "m/a"),
 	}})
 	want := []string{"0 []", "1 [0]", "1 [0]", "2 [0 2]", "0 []", "0 []", "3 [3 0 2]", "2 [0 2]"}

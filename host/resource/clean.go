@@ -19,10 +19,9 @@ import (
 // cleaning is the removal of what is no longer declared.
 type cleaning struct {
 	*pass
-	needed  map[string]bool  // directories that something wanted, or not yet removed, lies in
-	shut    map[string]*item // by the path of a declared file or link; nil until one is asked for
-	gone    []string         // paths to read back as absent
-	ofUnits []string         // ids of those whose file was one of a unit of systemd
+	needed  map[string]bool // directories that something wanted, or not yet removed, lies in
+	gone    []string        // paths to read back as absent
+	ofUnits []string        // ids of those whose file was one of a unit of systemd
 	reports map[string]*report.Resource
 	devices map[uint64]string
 }
@@ -36,12 +35,14 @@ func (p *pass) clean(ctx context.Context) {
 		reports: map[string]*report.Resource{}, devices: map[uint64]string{},
 	}
 	for _, it := range p.items {
-		for _, w := range it.works {
-			c.need(w.want.Path)
-			c.need(w.real)
-			if e, had := p.record.Entries.Get(w.want.Path); had {
+		for at := range it.paths {
+			c.need(at)
+			if e, had := p.record.Entries.Get(at); had {
 				c.need(e.Place()) // it may not have been looked at
 			}
+		}
+		for _, w := range it.works {
+			c.need(w.real)
 		}
 	}
 	p.sys.Forget()
@@ -67,7 +68,7 @@ func (p *pass) clean(ctx context.Context) {
 func (c *cleaning) innermost() []keep.Entry {
 	var all []keep.Entry
 	for e := range c.record.Entries.All() {
-		if !c.wanted[e.Thing.Path] {
+		if !c.wants(e.Thing.Path) {
 			all = append(all, e)
 		}
 	}
@@ -78,27 +79,12 @@ func (c *cleaning) innermost() []keep.Entry {
 // under reports whether p lay in a directory that a file or a link has come in
 // the place of: then it is gone.
 func (c *cleaning) under(p string) bool {
-	if c.shut == nil {
-		c.shut = c.shutting()
-	}
 	for dir := path.Dir(p); dir != "/"; dir = path.Dir(dir) {
-		if it, ok := c.shut[dir]; ok {
+		if it, kind := c.declared(dir); it != nil && kind != keep.Directory {
 			return it.right()
 		}
 	}
 	return false
-}
-
-func (c *cleaning) shutting() map[string]*item {
-	shut := map[string]*item{}
-	for _, it := range c.items {
-		for _, w := range it.works {
-			if w.want.Kind != keep.Directory {
-				shut[w.want.Path] = it
-			}
-		}
-	}
-	return shut
 }
 
 func (c *cleaning) need(p string) {
@@ -138,7 +124,7 @@ func (c *cleaning) mean() bool {
 
 // waits reports whether a thing's resource is not right in its new place yet.
 func (c *cleaning) waits(e keep.Entry) bool {
-	it := c.byID[e.ID]
+	it := c.byID(e.ID)
 	return it != nil && (!it.right() || !it.known)
 }
 
@@ -226,12 +212,8 @@ var errWaits = errors.New("its place waits for something else")
 
 // rightAt reports whether what is declared at this path is as declared.
 func (c *cleaning) rightAt(p string) bool {
-	for _, it := range c.items {
-		if slices.ContainsFunc(it.works, func(w *work) bool { return w.want.Path == p }) {
-			return it.right()
-		}
-	}
-	return true
+	it, _ := c.declared(p)
+	return it == nil || it.right()
 }
 
 // takeAway removes one thing, or says why it is not the host's to remove.
@@ -250,7 +232,7 @@ func (c *cleaning) takeAway(e keep.Entry) (string, error) {
 			return "", err
 		}
 	}
-	where := c.real[pl.real()]
+	where := c.standing(pl.real())
 	switch {
 	case f.kind == 0:
 		return "", nil
@@ -291,7 +273,7 @@ func (c *cleaning) seal() {
 		e, _ := c.record.Entries.Get(p)
 		links = links || e.Thing.Kind == keep.Link
 		f, pl, err := look(c.sys, placed(e), &c.eyes[0])
-		if err == nil && f.kind != 0 && c.real[pl.real()] == "" {
+		if err == nil && f.kind != 0 && c.standing(pl.real()) == "" {
 			err = fault.New(fault.Conflict, "it is there again")
 		}
 		if err != nil {
@@ -302,27 +284,6 @@ func (c *cleaning) seal() {
 	}
 	if links {
 		c.lookAgain()
-	}
-}
-
-// lookAgain reads everything back once more: what was removed may have been on the
-// way to something that is declared.
-func (c *cleaning) lookAgain() {
-	clear(c.real)
-	for _, it := range c.items {
-		gone := map[string]bool{}
-		for _, w := range it.works {
-			if !it.right() {
-				break
-			}
-			err := c.see(w, gone)
-			if err == nil && !w.found.same {
-				err = fault.New(fault.Conflict, "something on the way to it was removed, and it is not as declared: %s", w.found.says)
-			}
-			if err != nil {
-				it.broken("read back", w.want.Path, err)
-			}
-		}
 	}
 }
 
@@ -347,7 +308,7 @@ func (c *cleaning) drop(p string) {
 // forgetDone drops the resources that are no longer declared.
 func (c *cleaning) forgetDone() {
 	for id := range c.record.Done {
-		if c.byID[id] == nil {
+		if c.byID(id) == nil {
 			delete(c.record.Done, id)
 			c.dirty = true
 			c.say(id, "") // what it was about is another resource's
@@ -361,7 +322,7 @@ func (c *cleaning) say(id, text string) {
 	if id == "" {
 		return
 	}
-	if it := c.byID[id]; it != nil {
+	if it := c.byID(id); it != nil {
 		if it.state == report.StateOK {
 			it.state = report.StateChanged
 		}
@@ -380,8 +341,8 @@ func (c *cleaning) say(id, text string) {
 // cannot reports what is still there though it should not be.
 func (c *cleaning) cannot(e keep.Entry, err error) {
 	why := fault.Wrap(fault.Conflict, c.sys.Say(system.Cause(err), e.Thing.Path), "remove %q", e.Thing.Path)
-	if it := c.byID[e.ID]; it != nil {
-		it.state, it.err = report.StateFailed, why
+	if it := c.byID(e.ID); it != nil {
+		it.state, it.more().err = report.StateFailed, why
 		return
 	}
 	if e.ID == "" {

@@ -67,6 +67,9 @@ func (e *Engine) Opens(o Opener) {
 	}
 }
 
+// Record is what the engine knows of the machine.
+func (e *Engine) Record() keep.Record { return e.record }
+
 // Result is what a pass found and did.
 type Result struct {
 	Resources []report.Resource
@@ -85,18 +88,20 @@ type pass struct {
 	wrote   bool
 	paved   bool              // a directory was made: what lies in it is only as safe as its own name
 	alias   map[string]string // by a place that another path led to: that path
-	wanted  map[string]bool   // every declared path, and every path in a declared archive
+	byPath  keep.Names        // of the items that are plain, or an archive
+	packed  map[string]entry  // every path in a declared archive
 	coming  map[string]string // directories that the record says are about to be made: where
-	real    map[string]string // by where a declared thing truly is: its path
+	real    map[string]string // by where a declared thing truly is, where its item does not say that it stands: its path
+	idle    [][]*work         // of nobody; see raise
 	left    []report.Resource // what is no longer declared
 	folders map[string]system.Attributes
 
 	moved    bool            // a program or a service has been asked to change something, which may not be on the disk
 	subjects map[string]bool // of the items that are no files
-	byID     map[string]*item
-	parted   []*holding    // what is no longer declared, and is no file
-	units    *system.Units // nil until something asks for it
-	unitsErr error         // why there is none
+	ids      keep.Names      // of the items
+	parted   []*holding      // what is no longer declared, and is no file
+	units    *system.Units   // nil until something asks for it
+	unitsErr error           // why there is none
 }
 
 // Apply makes the machine what the body says, reads it back, and records it. An
@@ -128,13 +133,13 @@ func (e *Engine) Apply(ctx context.Context, body declaration.Body, source Source
 
 // begin is a pass before its first look. It is ended by end.
 func (e *Engine) begin(body declaration.Body, source Source) *pass {
-	p := &pass{Engine: e, source: source, body: body, items: newItems(body), real: make(map[string]string, len(body.Resources)), coming: map[string]string{}}
+	p := &pass{Engine: e, source: source, body: body, real: map[string]string{}, coming: map[string]string{}}
+	p.items, p.ids = newItems(body)
 	e.sys.Forget()
 	e.sys.Meet()
 	e.soon = 0
-	p.byID, p.subjects = make(map[string]*item, len(p.items)), map[string]bool{}
+	p.subjects = map[string]bool{}
 	for _, it := range p.items {
-		p.byID[it.res.ID] = it
 		if !it.res.Type.IsFile() {
 			p.subjects[it.res.Subject()] = true
 		}
@@ -152,8 +157,8 @@ func (p *pass) end() {
 	p.sys.Forget()
 }
 
-func (p *pass) levels() int {
-	n := 0
+func (p *pass) levels() int32 {
+	var n int32
 	for _, it := range p.items {
 		n = max(n, it.level+1)
 	}
@@ -161,7 +166,7 @@ func (p *pass) levels() int {
 }
 
 // ready is the items of a level that may be tried; the others are blocked.
-func (p *pass) ready(level int) []*item {
+func (p *pass) ready(level int32) []*item {
 	var ready []*item
 	for _, it := range p.items {
 		if it.level != level || it.settled() {
@@ -180,9 +185,9 @@ func (p *pass) block(it *item) {
 		if need.right() || need.state == report.StateDiffers && !need.hollow { // it was as declared, and somebody lets it differ
 			continue
 		}
-		it.err = fault.New(fault.Conflict, "%q comes first, and is %s", need.res.ID, string(need.state))
+		it.more().err = fault.New(fault.Conflict, "%q comes first, and is %s", need.res.ID, string(need.state))
 		if need.hollow {
-			it.err = fault.New(fault.Conflict, "%q comes first, and differs", need.res.ID)
+			it.more().err = fault.New(fault.Conflict, "%q comes first, and differs", need.res.ID)
 		}
 		it.state = report.StateBlocked
 		if need.state != report.StateWaiting {
@@ -199,42 +204,16 @@ func (p *pass) digest() error {
 			return err
 		}
 	}
-	for i, it := range p.items {
-		it.digest = p.digests[i]
-	}
 	return nil
 }
+
+func (p *pass) digestOf(it *item) document.Digest { return p.digests[it.n] }
 
 // Know tells the engine the digests of resources that it is about to be given.
 func (e *Engine) Know(resources []declaration.Resource, digests []document.Digest) {
 	if len(resources) == len(digests) {
 		e.known, e.digests = resources, digests
 	}
-}
-
-// Share makes resources hold the very texts that the record holds, where they say
-// the same: then neither keeps alive what it was read from.
-func (e *Engine) Share(resources []declaration.Resource, digests []document.Digest) {
-	for i := range resources {
-		r := &resources[i]
-		if done := e.record.Done[r.ID]; i < len(digests) && done == digests[i] {
-			digests[i] = done
-		}
-		entry, ok := e.record.Entries.Get(r.Path)
-		if !ok {
-			continue
-		}
-		r.Path, r.ID, r.Target = entry.Thing.Path, shared(r.ID, entry.ID), shared(r.Target, entry.Thing.Target)
-		r.Digest = shared(r.Digest, entry.Thing.Digest)
-	}
-}
-
-// shared is theirs where it says what own says; otherwise nothing is held by own but itself.
-func shared[T ~string](own, theirs T) T {
-	if own == theirs {
-		return theirs
-	}
-	return T(strings.Clone(string(own)))
 }
 
 // Spare leaves these resources alone for the next pass, where something else has
@@ -300,7 +279,7 @@ func (p *pass) save() {
 	if err := p.saveRecord(); err != nil {
 		for _, it := range p.items {
 			if it.right() {
-				it.state, it.err = report.StateFailed, fault.Wrap(fault.Conflict, err, "record %q", it.res.ID)
+				it.state, it.more().err = report.StateFailed, fault.Wrap(fault.Conflict, err, "record %q", it.res.ID)
 			}
 		}
 	}
@@ -324,15 +303,16 @@ func (p *pass) note() error {
 
 func (p *pass) result() Result {
 	r := Result{Outcome: report.OutcomeApplied, Right: true, Wrote: p.wrote, Resources: make([]report.Resource, 0, len(p.items)+len(p.left))}
-	for _, it := range p.items {
-		it.works = nil // what it consists of is judged: there is room for the answer
+	for i, it := range p.items {
+		p.items[i] = nil // it is judged: there is room for the answer
 		r.Right = r.Right && it.right()
 		if it.state == report.StateFailed || it.state == report.StateBlocked {
 			r.Outcome = report.OutcomeFailed
 		}
-		out := report.Resource{ID: it.res.ID, Digest: it.digest, State: it.state, Found: short(few(it.says)), Fixed: it.fixed && it.right()}
-		if it.err != nil {
-			out.Error = short(advised(p.sys.Say(it.err, cmp.Or(it.at, it.res.Path))))
+		has := it.has()
+		out := report.Resource{ID: it.res.ID, Digest: p.digestOf(it), State: it.state, Found: short(few(has.says)), Fixed: it.fixed && it.right()}
+		if has.err != nil {
+			out.Error = short(advised(p.sys.Say(has.err, cmp.Or(has.at, it.res.Path))))
 		}
 		r.Resources = append(r.Resources, out)
 	}

@@ -116,7 +116,7 @@ func (p *pass) unlike(all []*holding) []*holding {
 	for _, h := range all {
 		it := h.it
 		if !h.found.same {
-			it.says = append(it.says, h.found.says)
+			it.more().says = append(it.more().says, h.found.says)
 		}
 		switch {
 		case !h.found.same && p.tolerated(it, func() bool { return !h.known || h.hold.Phase == keep.Done }):
@@ -142,8 +142,8 @@ func (p *pass) unlike(all []*holding) []*holding {
 // was as declared once, something else has changed it, and its policy says so or it
 // is left alone for now. Where a host was killed over it, it is still being made.
 func (p *pass) tolerated(it *item, whole func() bool) bool {
-	spared := p.spared[it.res.ID] == it.digest
-	return (spared || it.res.Said().Drift == declaration.DriftReport) && p.record.Done[it.res.ID] == it.digest && whole()
+	spared := p.spared[it.res.ID] == p.digestOf(it)
+	return (spared || it.res.Said().Drift == declaration.DriftReport) && p.record.Done[it.res.ID] == p.digestOf(it) && whole()
 }
 
 // meanAll writes down, durably, what is about to be changed, and whose it is. It
@@ -182,14 +182,14 @@ func (p *pass) readBackHolding(h *holding) {
 		it.fail(fault.New(fault.Conflict, "read back %q: it is not as declared: %s", h.hold.Subject, h.found.says).With("%s", h.found.todo))
 		return
 	}
-	it.fixed = p.record.Done[it.res.ID] == it.digest
+	it.fixed = p.record.Done[it.res.ID] == p.digestOf(it)
 	it.state = report.StateChanged
 	p.held(h)
 }
 
 // held is read back, and perhaps not on the disk yet.
 func (p *pass) held(h *holding) {
-	h.it.held = h
+	h.it.more().held = h
 	p.pending = append(p.pending, h.it)
 }
 
@@ -200,8 +200,8 @@ func (p *pass) settleHolding(h *holding) {
 		p.record.Holds[h.hold.Subject] = h.hold
 		p.dirty = true
 	}
-	if p.record.Done[h.it.res.ID] != h.it.digest {
-		p.record.Done[h.it.res.ID] = h.it.digest
+	if p.record.Done[h.it.res.ID] != p.digestOf(h.it) {
+		p.record.Done[h.it.res.ID] = p.digestOf(h.it)
 		p.dirty = true
 	}
 }

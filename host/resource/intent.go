@@ -180,7 +180,7 @@ func (p *pass) heir(real string) (string, bool) {
 		}
 	}
 	for _, at := range []string{real, p.alias[real]} {
-		if e, had := p.record.Entries.Get(at); had && !p.wanted[at] && e.Place() == real {
+		if e, had := p.record.Entries.Get(at); had && !p.wants(at) && e.Place() == real {
 			return at, true
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"noxmesh/archive"
 	"noxmesh/declaration"
-	"noxmesh/document"
 	"noxmesh/host/keep"
 	"noxmesh/host/system"
 	"noxmesh/internal/fault"
@@ -20,20 +19,43 @@ import (
 // item is one declared resource on its way through a pass.
 type item struct {
 	res    *declaration.Resource
-	digest document.Digest
-	level  int
-	needs  []int // items that must be right first
-	works  []*work
+	n      int32 // which it is
+	level  int32
+	needs  []int   // items that must be right first
+	works  []*work // of what it consists; see rest
 	state  report.State
-	err    error
-	at     string   // where err was met; empty: its own path
-	says   []string // what was found that differed
-	pack   *pack    // of an archive
-	held   *holding // of what is no file, once it is read back
-	known  bool     // works are all that it consists of
+	rare   *rare // nil where there is nothing of it
+	known  bool  // it is known what it consists of
+	plain  bool  // it is a file, a directory or a link, and nobody's in particular
+	stands bool  // it was seen at its own path
 	fixed  bool
 	hollow bool // it differs, and what lies in it is not there
 	swap   bool // it is made as a whole, and comes in one step
+}
+
+// rare is what is known of an item beside, which is nothing of most.
+type rare struct {
+	says []string // what was found that differed
+	err  error
+	at   string   // where err was met; empty: its own path
+	pack *pack    // of an archive
+	held *holding // of what is no file, once it is read back
+}
+
+// has is that, to be read.
+func (it *item) has() rare {
+	if it.rare == nil {
+		return rare{}
+	}
+	return *it.rare
+}
+
+// more is that, to be added to.
+func (it *item) more() *rare {
+	if it.rare == nil {
+		it.rare = &rare{}
+	}
+	return it.rare
 }
 
 // pack is an archive on its way through a pass.
@@ -63,7 +85,7 @@ func (it *item) right() bool {
 
 // fail ends the item for this pass. What does not answer is waited for and has not failed.
 func (it *item) fail(err error) {
-	it.err = err
+	it.more().err = err
 	it.state = report.StateFailed
 	if fault.KindOf(err) == fault.Unavailable {
 		it.state = report.StateWaiting
@@ -76,7 +98,7 @@ func (it *item) broken(doing, p string, err error) {
 	if kind == fault.Unavailable || kind == fault.Unknown {
 		kind = fault.Conflict
 	}
-	it.at = p
+	it.more().at = p
 	it.fail(fault.Wrap(kind, system.Cause(err), "%s %q", doing, p))
 }
 
@@ -112,23 +134,26 @@ func mode(of declaration.Type, s string, otherwise fs.FileMode) (fs.FileMode, er
 	return keep.Mode(uint32(n)), nil
 }
 
-// newItems is the resources with what each depends on, said or by being inside
-// of it, and with their levels: an item's is above that of all it depends on.
-func newItems(body declaration.Body) []*item {
+// newItems is the resources, and which has which id, with what each depends on, said or
+// by being inside of it, and with their levels: an item's is above that of all it depends on.
+func newItems(body declaration.Body) ([]*item, keep.Names) {
 	items := make([]*item, len(body.Resources))
-	ids := make(map[string]int, len(items))
+	ids := keep.NewNames(len(items), func(n int) string { return items[n].res.ID })
 	paths := make(map[string]int, len(items))
-	all := make([]item, len(items))
+	var some []item // of them all: they are let go of one after another
 	for i := range body.Resources {
 		r := &body.Resources[i]
-		all[i] = item{res: r, level: -1}
-		items[i] = &all[i]
-		ids[r.ID] = i
+		if len(some) == 0 {
+			some = make([]item, min(batchSize, len(items)-i))
+		}
+		items[i], some = &some[0], some[1:]
+		*items[i] = item{res: r, n: int32(i), level: -1}
+		ids.Add(i)
 		if r.Type != declaration.File && r.Path != "" {
 			paths[r.Path] = i
 		}
-		items[i].come(ids, i, r.After)
-		items[i].come(ids, i, r.RestartsOn())
+		items[i].come(&ids, i, r.After)
+		items[i].come(&ids, i, r.RestartsOn())
 	}
 	for i := range items {
 		items[i].comeLast(items[:i])
@@ -145,13 +170,13 @@ func newItems(body declaration.Body) []*item {
 	for i := range items {
 		level(items, i)
 	}
-	return items
+	return items, ids
 }
 
 // come says that item i comes after these; said is only what comes earlier.
-func (it *item) come(ids map[string]int, i int, after []string) {
+func (it *item) come(ids *keep.Names, i int, after []string) {
 	for _, id := range after {
-		if n, ok := ids[id]; ok && n < i {
+		if n, ok := ids.Find(id); ok && n < i {
 			it.needs = append(it.needs, n)
 		}
 	}
@@ -170,7 +195,7 @@ func (it *item) comeLast(earlier []*item) {
 	}
 }
 
-func level(items []*item, i int) int {
+func level(items []*item, i int) int32 {
 	it := items[i]
 	if it.level < 0 {
 		it.level = 0

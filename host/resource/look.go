@@ -21,11 +21,12 @@ type sight struct {
 type sights struct {
 	*pass
 	doing string
+	rests bool // what is as it should be is let go of
 	batch []sight
 }
 
-func (p *pass) seeAll(items []*item, doing string, pick func(*work) bool) {
-	s := sights{pass: p, doing: doing, batch: make([]sight, 0, batchSize)}
+func (s sights) all(items []*item, pick func(*work) bool) {
+	s.batch = make([]sight, 0, batchSize)
 	for _, it := range items {
 		if !it.settled() {
 			s.item(it, pick)
@@ -36,6 +37,7 @@ func (p *pass) seeAll(items []*item, doing string, pick func(*work) bool) {
 
 func (s *sights) item(it *item, pick func(*work) bool) {
 	gone := map[string]bool{} // directories that are not there, whatever their path leads to
+	s.raise(it)
 	for _, w := range it.works {
 		if !pick(w) {
 			continue
@@ -45,7 +47,7 @@ func (s *sights) item(it *item, pick func(*work) bool) {
 				return
 			}
 		}
-		pl, err := s.begin(w, gone)
+		pl, err := s.begin(it, w, gone)
 		s.batch = append(s.batch, sight{it, w, pl, err})
 		if err != nil {
 			return
@@ -54,7 +56,7 @@ func (s *sights) item(it *item, pick func(*work) bool) {
 }
 
 // begin finds a thing's place, which is nowhere where there is nothing more to look at.
-func (p *pass) begin(w *work, gone map[string]bool) (place, error) {
+func (p *pass) begin(it *item, w *work, gone map[string]bool) (place, error) {
 	if len(gone) > 0 && gone[parent(w.want.Path)] {
 		w.found = found{says: nothing}
 		gone[w.want.Path] = w.want.Kind == keep.Directory
@@ -79,22 +81,24 @@ func (p *pass) begin(w *work, gone map[string]bool) (place, error) {
 		w.found = found{says: nothing}
 		return place{}, nil
 	}
-	return pl, p.stands(w, pl)
+	return pl, p.stands(it, w, pl)
 }
 
 // stands notes where a thing truly is. Two declared things in one place would
 // undo each other for ever: the second is refused.
-func (p *pass) stands(w *work, pl place) error {
+func (p *pass) stands(it *item, w *work, pl place) error {
 	w.real = ""
 	real := w.want.Path
 	if pl.dir.Path() != parent(real) {
 		real = pl.real()
 		w.real = real
 	}
-	if first, ok := p.real[real]; ok && first != w.want.Path {
+	if first := p.standing(real); first != "" && first != w.want.Path {
 		return fault.New(fault.Conflict, "it is the same place as %q", first)
 	}
-	p.real[real] = w.want.Path
+	if it.stands = it.plain && w.real == ""; !it.stands {
+		p.real[real] = w.want.Path
+	}
 	return nil
 }
 
@@ -102,8 +106,12 @@ func (p *pass) stands(w *work, pl place) error {
 func (s *sights) finish() {
 	s.abreast(len(s.batch), func(i int, e *eye) { s.batch[i].look(e) })
 	for i := range s.batch {
-		if b := &s.batch[i]; b.err != nil && !b.it.settled() {
+		b := &s.batch[i]
+		if b.err != nil && !b.it.settled() {
 			b.it.broken(s.doing, b.w.want.Path, b.err)
+		}
+		if s.rests && b.w.found.same {
+			s.rest(b.it)
 		}
 	}
 	s.batch = s.batch[:0]
@@ -116,8 +124,8 @@ func (s *sight) look(e *eye) {
 }
 
 // see looks at one thing.
-func (p *pass) see(w *work, gone map[string]bool) error {
-	pl, err := p.begin(w, gone)
+func (p *pass) see(it *item, w *work, gone map[string]bool) error {
+	pl, err := p.begin(it, w, gone)
 	if err == nil {
 		s := sight{w: w, pl: pl}
 		s.look(&p.eyes[0])
@@ -129,11 +137,11 @@ func (p *pass) see(w *work, gone map[string]bool) error {
 // look sees what is there, of every thing of every item.
 func (p *pass) look(items []*item) {
 	p.sys.Forget()
-	p.seeAll(items, "look at", func(*work) bool { return true })
+	sights{pass: p, doing: "look at", rests: true}.all(items, func(*work) bool { return true })
 	p.each(items, func(it *item) {
 		for _, w := range it.works {
 			if !w.found.same {
-				it.says = append(it.says, name(w)+w.found.says)
+				it.more().says = append(it.more().says, name(w)+w.found.says)
 			}
 		}
 	})
@@ -141,7 +149,7 @@ func (p *pass) look(items []*item) {
 
 // readBack looks again at what was changed.
 func (p *pass) readBack(items []*item) {
-	p.seeAll(items, "read back", func(w *work) bool {
+	sights{pass: p, doing: "read back"}.all(items, func(w *work) bool {
 		w.again = !w.found.same
 		return w.again
 	})
@@ -152,8 +160,36 @@ func (p *pass) readBack(items []*item) {
 				return
 			}
 		}
-		it.fixed = p.record.Done[it.res.ID] == it.digest
+		it.fixed = p.record.Done[it.res.ID] == p.digestOf(it)
 		it.state = report.StateChanged
 		p.pending = append(p.pending, it)
 	})
+}
+
+// lookAgain reads everything back once more: what was removed may have been on the
+// way to something that is declared.
+func (c *cleaning) lookAgain() {
+	clear(c.real)
+	for _, it := range c.items {
+		it.stands = false
+	}
+	for _, it := range c.items {
+		gone := map[string]bool{}
+		c.raise(it)
+		for _, w := range it.works {
+			if !it.right() {
+				break
+			}
+			err := c.see(it, w, gone)
+			if err == nil && !w.found.same {
+				err = fault.New(fault.Conflict, "something on the way to it was removed, and it is not as declared: %s", w.found.says)
+			}
+			if err != nil {
+				it.broken("read back", w.want.Path, err)
+			}
+		}
+		if it.right() {
+			c.rest(it)
+		}
+	}
 }

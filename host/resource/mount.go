@@ -155,7 +155,7 @@ func (mounted) mean(p *pass, all []*holding) {
 func (p *pass) fits(m *mount) ([]string, error) {
 	mine := m.there && slices.ContainsFunc(m.note.sources, func(s string) bool { return p.isOf(m.on, s) })
 	switch {
-	case p.wanted[fstab]:
+	case p.wants(fstab):
 		return nil, fault.New(fault.Conflict, "another resource says what is in %q", fstab).With("declare the line there, or take that resource out")
 	case len(m.lines) > 1:
 		return nil, fault.New(fault.Conflict, "%q has more than one line for it", fstab).With("take out those that are not meant")

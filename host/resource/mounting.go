@@ -172,7 +172,7 @@ func (p *pass) removeDirectories(dirs []string) error {
 		if _, err := pl.dir.Lstat(pl.name); system.Absent(err) {
 			continue
 		}
-		if names, err := pl.dir.Names(pl.name, 1); err != nil || len(names) > 0 || p.wanted[dir] {
+		if names, err := pl.dir.Names(pl.name, 1); err != nil || len(names) > 0 || p.wants(dir) {
 			return err
 		}
 		if err := removeDirectory(pl); err != nil {

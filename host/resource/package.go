@@ -110,7 +110,7 @@ func (p *pass) install(ctx context.Context, all []*holding) {
 		p.packagesFailed(p.notInstalled(all), err)
 	}
 	for _, h := range all {
-		h.it.says = append(h.it.says, done.Says[h.name()]...)
+		h.it.more().says = append(h.it.more().says, done.Says[h.name()]...)
 		if err := done.Failed[h.name()]; err != nil {
 			h.failed(err)
 		}

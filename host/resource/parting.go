@@ -32,7 +32,7 @@ func (p *pass) undeclared(k rankedKind) []*holding {
 		if p.subjects[subject] || !strings.HasPrefix(subject, string(k.of)+" ") {
 			continue
 		}
-		if it := p.byID[hold.ID]; it != nil && !k.early && !it.right() {
+		if it := p.byID(hold.ID); it != nil && !k.early && !it.right() {
 			continue
 		}
 		gone = append(gone, &holding{hold: hold, known: true})
@@ -83,8 +83,8 @@ func (c *cleaning) settleParted() {
 // cannotHolding reports what is still there though it should not be.
 func (c *cleaning) cannotHolding(h *holding) {
 	why := fault.New(fault.Conflict, "%s", advised(doingTo(h, "remove")))
-	if it := c.byID[h.hold.ID]; it != nil {
-		it.state, it.err = report.StateFailed, why
+	if it := c.byID(h.hold.ID); it != nil {
+		it.state, it.more().err = report.StateFailed, why
 		return
 	}
 	c.say(h.hold.ID, "")

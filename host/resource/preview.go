@@ -83,12 +83,6 @@ func (e *Engine) Preview(ctx context.Context, body declaration.Body, source Sour
 		return nil, 0, err
 	}
 	p.expand(ctx)
-	p.wanted = map[string]bool{}
-	for _, it := range p.items {
-		for _, w := range it.works {
-			p.wanted[w.want.Path] = true
-		}
-	}
 	for level := range p.levels() {
 		var items []*item
 		for _, it := range p.items {
@@ -123,7 +117,7 @@ func (p *previewing) wave(ctx context.Context, items []*item) {
 		}
 	}
 	for _, it := range items {
-		if it.err != nil {
+		if it.has().err != nil {
 			p.refused(it)
 		}
 	}
@@ -133,8 +127,8 @@ func (p *previewing) wave(ctx context.Context, items []*item) {
 // right yet, that may be why.
 func (p *previewing) refused(it *item) {
 	c := Change{
-		ID: it.res.ID, Subject: it.res.Subject(), Action: ActionRefuse, Found: short(few(it.says)),
-		Error: short(advised(p.sys.Say(it.err, cmp.Or(it.at, it.res.Path)))),
+		ID: it.res.ID, Subject: it.res.Subject(), Action: ActionRefuse, Found: short(few(it.has().says)),
+		Error: short(advised(p.sys.Say(it.has().err, cmp.Or(it.has().at, it.res.Path)))),
 	}
 	if slices.ContainsFunc(it.needs, func(n int) bool { return p.open[p.items[n]] }) {
 		c.Action = ActionLater
@@ -149,10 +143,10 @@ func (p *previewing) add(it *item, c Change) {
 
 // file is what would become of a file, a directory, a link or an archive.
 func (p *previewing) file(ctx context.Context, it *item) {
-	if len(it.says) == 0 {
+	if len(it.has().says) == 0 {
 		return
 	}
-	c := Change{ID: it.res.ID, Subject: it.res.Subject(), Action: ActionChange, Found: short(few(it.says)), Wanted: wantedOf(it.res)}
+	c := Change{ID: it.res.ID, Subject: it.res.Subject(), Action: ActionChange, Found: short(few(it.has().says)), Wanted: wantedOf(it.res)}
 	if p.tolerated(it, func() bool { return !p.unsure(it) }) {
 		c.Action = ActionReport
 		p.add(it, c)
@@ -218,9 +212,9 @@ func (p *previewing) kind(ctx context.Context, k rankedKind, all []*holding) {
 		if h.found.same {
 			continue
 		}
-		it.says = append(it.says, h.found.says)
+		it.more().says = append(it.more().says, h.found.says)
 		if p.tolerated(it, func() bool { return !h.known || h.hold.Phase == keep.Done }) {
-			p.add(it, Change{ID: it.res.ID, Subject: h.hold.Subject, Action: ActionReport, Found: short(few(it.says)), Wanted: wantedOf(it.res)})
+			p.add(it, Change{ID: it.res.ID, Subject: h.hold.Subject, Action: ActionReport, Found: short(few(it.has().says)), Wanted: wantedOf(it.res)})
 			continue
 		}
 		differing = append(differing, h)
@@ -230,7 +224,7 @@ func (p *previewing) kind(ctx context.Context, k rankedKind, all []*holding) {
 	}
 	k.mean(p.pass, differing)
 	for _, h := range sound(differing, "change") {
-		c := Change{ID: h.it.res.ID, Subject: h.hold.Subject, Action: ActionChange, Found: short(few(h.it.says)), Wanted: wantedOf(h.it.res)}
+		c := Change{ID: h.it.res.ID, Subject: h.hold.Subject, Action: ActionChange, Found: short(few(h.it.has().says)), Wanted: wantedOf(h.it.res)}
 		if !h.found.there {
 			c.Action = ActionMake
 		}
@@ -253,7 +247,7 @@ func (p *previewing) removals() {
 		all[key].subjects = append(all[key].subjects, subject)
 	}
 	for e := range p.record.Entries.All() {
-		if path := e.Thing.Path; !p.wanted[path] && e.ID != "" {
+		if path := e.Thing.Path; !p.wants(path) && e.ID != "" {
 			note(e.ID, path, e.Origin)
 		}
 	}

@@ -46,7 +46,7 @@ func (p *pass) write(ctx context.Context, r *declaration.Resource, to io.Writer)
 // nothing is opened for that.
 func (p *pass) know(ctx context.Context, it *item, t *keep.Thing) error {
 	e, had := p.record.Entries.Get(it.res.Path)
-	if had && e.ID == it.res.ID && e.Phase == keep.Done && keep.Keyed(e.Thing.Digest) && p.record.Done[it.res.ID] == it.digest {
+	if had && e.ID == it.res.ID && e.Phase == keep.Done && keep.Keyed(e.Thing.Digest) && p.record.Done[it.res.ID] == p.digestOf(it) {
 		t.Digest, t.Size = e.Thing.Digest, e.Thing.Size
 		return nil
 	}

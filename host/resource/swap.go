@@ -28,7 +28,7 @@ import (
 // of it is made anew.
 func (p *pass) markSwap(it *item) {
 	it.swap = it.res.Type == declaration.Archive && it.res.Said().Swap &&
-		(p.record.Done[it.res.ID] != it.digest || it.works[0].found.kind != keep.Directory)
+		(p.record.Done[it.res.ID] != p.digestOf(it) || it.works[0].found.kind != keep.Directory)
 	for _, w := range it.works {
 		w.anew = it.swap
 	}
@@ -322,13 +322,13 @@ func (b besides) fill(ctx context.Context, it *item) error {
 	if len(wanted) == 0 {
 		return nil
 	}
-	if it.pack.blob == nil { // all was there, or has only another owner
+	if it.has().pack.blob == nil { // all was there, or has only another owner
 		if err := b.openBlob(ctx, it); err != nil {
 			return err
 		}
 	}
 	want := func(e archive.Entry) bool { return wanted[e.Path] != nil }
-	return it.pack.blob.Extract(ctx, want, func(e archive.Entry, body io.Reader) error {
+	return it.has().pack.blob.Extract(ctx, want, func(e archive.Entry, body io.Reader) error {
 		w := wanted[e.Path]
 		b.sys.Trim()
 		dir, err := b.dir(w)

@@ -42,7 +42,7 @@ func (p *pass) seal() {
 	p.sys.Forget()
 	err := p.sealMachine()
 	for _, it := range p.pending {
-		if err != nil && it.held != nil {
+		if err != nil && it.has().held != nil {
 			it.fail(err)
 		}
 		if it.right() {

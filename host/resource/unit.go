@@ -176,8 +176,8 @@ func (p *pass) inputs(h *holding) string {
 	}
 	var b strings.Builder
 	for _, id := range h.want.RestartOn {
-		if it := p.byID[id]; it != nil {
-			fmt.Fprintf(&b, "%s %s\n", id, it.digest)
+		if it := p.byID(id); it != nil {
+			fmt.Fprintf(&b, "%s %s\n", id, p.digestOf(it))
 		}
 	}
 	return document.Sum([]byte(b.String())).Hex()[:32]
@@ -195,7 +195,7 @@ func (p *pass) outdated(s *service) bool {
 		return note.inputs != s.inputs
 	}
 	for _, id := range s.want.RestartOn {
-		it := p.byID[id]
+		it := p.byID(id)
 		if it == nil {
 			continue
 		}
@@ -214,8 +214,8 @@ func (p *pass) outdated(s *service) bool {
 
 // newer reports whether something of an item was changed after a time, or may have been.
 func (p *pass) newer(it *item, than time.Time) bool {
-	for _, w := range it.works {
-		pl, err := at(p.sys, w.want.Path)
+	for of := range it.paths {
+		pl, err := at(p.sys, of)
 		if err != nil {
 			return true
 		}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"noxmesh/declaration"
+	"noxmesh/document"
 	"noxmesh/host/keep"
 	"noxmesh/host/system"
 	"noxmesh/report"
@@ -96,9 +97,13 @@ func TestWhatAProcessWasStartedBefore(t *testing.T) {
 	info, err := os.Stat(m.at("/etc/f"))
 	must(t, err)
 	changed := info.ModTime()
-	file := &item{res: &declaration.Resource{ID: "m/f", Type: declaration.File, Path: "/etc/f"}, digest: "1", state: report.StateOK, works: []*work{{want: keep.Thing{Path: "/etc/f"}}}}
-	user := &item{res: &declaration.Resource{ID: "m/u", Type: declaration.User}, digest: "1", state: report.StateOK}
-	p := &pass{Engine: m.engine, byID: map[string]*item{"m/f": file, "m/u": user}}
+	file := &item{res: &declaration.Resource{ID: "m/f", Type: declaration.File, Path: "/etc/f"}, state: report.StateOK, works: []*work{{want: keep.Thing{Path: "/etc/f"}}}}
+	user := &item{res: &declaration.Resource{ID: "m/u", Type: declaration.User}, n: 1, state: report.StateOK}
+	p := &pass{Engine: m.engine, items: []*item{file, user}}
+	p.ids = keep.NewNames(2, func(n int) string { return p.items[n].res.ID })
+	p.ids.Add(0)
+	p.ids.Add(1)
+	m.engine.digests = []document.Digest{"1", "1"}
 	of := func(began time.Time, invocation, note string, on ...string) bool {
 		h := &holding{known: note != "", want: declaration.Traits{State: declaration.Running, RestartOn: on}, hold: keep.Hold{Note: note}}
 		return p.outdated(&service{holding: h, unit: system.Unit{Invocation: invocation, Began: began}, inputs: p.inputs(h)})

@@ -81,13 +81,14 @@ func (p *pass) differing(items []*item) []*item {
 	var differing []*item
 	p.each(items, func(it *item) {
 		switch {
-		case len(it.says) > 0 && p.tolerated(it, func() bool { return !p.unsure(it) }):
+		case len(it.has().says) > 0 && p.tolerated(it, func() bool { return !p.unsure(it) }):
 			it.state = report.StateDiffers
 			return
-		case len(it.says) > 0:
+		case len(it.has().says) > 0:
 			differing = append(differing, it)
 			return
 		}
+		p.raise(it)
 		if p.unsure(it) {
 			if p.sweep(it); it.settled() {
 				return
@@ -98,6 +99,7 @@ func (p *pass) differing(items []*item) []*item {
 		}
 		it.state = report.StateOK
 		p.settle(it)
+		p.rest(it)
 	})
 	return differing
 }
@@ -122,15 +124,15 @@ func (it *item) staged() bool {
 
 // settle writes down that an item was read back.
 func (p *pass) settle(it *item) {
-	if it.held != nil {
-		p.settleHolding(it.held)
+	if h := it.has().held; h != nil {
+		p.settleHolding(h)
 		return
 	}
 	for _, w := range it.works {
 		p.settleThing(it, w)
 	}
-	if p.record.Done[it.res.ID] != it.digest {
-		p.record.Done[it.res.ID] = it.digest
+	if p.record.Done[it.res.ID] != p.digestOf(it) {
+		p.record.Done[it.res.ID] = p.digestOf(it)
 		p.dirty = true
 	}
 }

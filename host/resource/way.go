@@ -14,18 +14,16 @@ import (
 // which a declared path would lead somewhere else.
 func (p *pass) clearWay() {
 	needed := map[string]bool{}
-	p.wanted = map[string]bool{}
 	for _, it := range p.items {
-		for _, w := range it.works {
-			p.wanted[w.want.Path] = true
-			for dir := path.Dir(w.want.Path); dir != "/" && !needed[dir]; dir = path.Dir(dir) {
+		for at := range it.paths {
+			for dir := path.Dir(at); dir != "/" && !needed[dir]; dir = path.Dir(dir) {
 				needed[dir] = true
 			}
 		}
 	}
 	for e := range p.record.Entries.All() {
 		t := e.Thing
-		if t.Kind != keep.Directory && e.Origin == keep.Made && needed[t.Path] && !p.wanted[t.Path] {
+		if t.Kind != keep.Directory && e.Origin == keep.Made && needed[t.Path] && !p.wants(t.Path) {
 			p.takeOut(e)
 		}
 	}
@@ -44,11 +42,12 @@ func (p *pass) beyond(items []*item) []*item {
 		if real, err := p.realOf(it.res.Path); slices.ContainsFunc(it.works, turns) || err == nil && real == it.res.Path {
 			return
 		}
+		it.stands = false
 		for _, w := range it.works {
 			maps.DeleteFunc(p.real, func(_, path string) bool { return path == w.want.Path })
 			w.real, w.found = "", found{}
 		}
-		it.says = nil
+		it.more().says = nil
 		later = append(later, it)
 	})
 	return later
@@ -58,7 +57,7 @@ func (p *pass) beyond(items []*item) []*item {
 func (p *pass) empty(dir string) {
 	var all []keep.Entry
 	for e := range p.record.Entries.All() {
-		if strings.HasPrefix(e.Place(), dir+"/") && e.Origin == keep.Made && !p.wanted[e.Thing.Path] {
+		if strings.HasPrefix(e.Place(), dir+"/") && e.Origin == keep.Made && !p.wants(e.Thing.Path) {
 			all = append(all, e)
 		}
 	}
@@ -73,7 +72,7 @@ func (p *pass) empty(dir string) {
 func (p *pass) takeOut(e keep.Entry) {
 	f, pl, err := look(p.sys, placed(e), &p.eyes[0])
 	if err != nil || pl.dir == nil || pl.real() != e.Place() || f.kind != e.Thing.Kind ||
-		e.Phase == keep.Making && !f.body || p.real[pl.real()] != "" {
+		e.Phase == keep.Making && !f.body || p.standing(pl.real()) != "" {
 		return
 	}
 	p.wrote = true
