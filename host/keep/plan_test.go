@@ -22,6 +22,10 @@ func filled(t testing.TB, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {
 	case reflect.Struct:
+		if c, ok := v.Addr().Interface().(*declaration.Command); ok {
+			c.Words = []string{"a \"word\"", ""} // or a name, and never both
+			return
+		}
 		for i := range v.NumField() {
 			filled(t, v.Field(i))
 		}
