@@ -16,7 +16,9 @@ import (
 
 	"noxmesh/declaration"
 	"noxmesh/document"
+	"noxmesh/internal/invariant"
 	booted "noxmesh/internal/machine"
+	"noxmesh/internal/observe"
 	"noxmesh/report"
 )
 
@@ -186,6 +188,7 @@ func (r *real) sweep(t *testing.T, prefixes []string, facts func(t testing.TB) s
 	r.ownDisk(t)
 	steps = append(steps, nil)
 	want, kills, n := make([]string, len(steps)), make([][]string, len(steps)), 0
+	others := r.others(t, steps)
 	for i, step := range steps {
 		r.sh(t, "rm -f /root/effects")
 		rep, _ := r.apply(t, step, "MESH_EFFECTS=/root/effects")
@@ -210,12 +213,46 @@ func (r *real) sweep(t *testing.T, prefixes []string, facts func(t testing.TB) s
 				if !r.dies(t, step, point) {
 					t.Errorf("step %d, %s: it was not killed", i, point)
 				}
+				truthful(t, point, r.Inside(), others, step, steps)
 			}
 			rep, _ := r.apply(t, step)
+			truthful(t, point, r.Inside(), others, step, steps)
 			if got := facts(t); got != want[i] || rep.Outcome != report.OutcomeApplied {
 				t.Fatalf("step %d, %s:\n%sgot\n%s\nwant\n%s", i, point, sketch(rep), got, want[i])
 			}
 		}
+	}
+}
+
+// others is what is on the machine that none of the steps declares: nobody's to touch.
+func (r *real) others(t testing.TB, steps [][]declaration.Resource) map[string]observe.Facts {
+	t.Helper()
+	all, err := observe.Subjects(r.Inside())
+	must(t, err)
+	for _, res := range slices.Concat(steps...) {
+		delete(all, res.Subject())
+	}
+	return all
+}
+
+// truthful is that the host's record claims nothing of the machine at this root that does not
+// lie on its disk, and that what is others' is as it was. What the step no longer declares
+// is removed first and then struck out.
+func truthful(t testing.TB, point, root string, others map[string]observe.Facts, step []declaration.Resource, steps [][]declaration.Resource) {
+	t.Helper()
+	n, err := observe.Node(root, slices.Concat(steps...)...)
+	must(t, err)
+	for i, thing := range n.Things {
+		declared := slices.ContainsFunc(step, func(r declaration.Resource) bool { return r.ID == thing.Resource })
+		n.Things[i].Touched = !declared && thing.Resource != ""
+	}
+	are, err := observe.Subjects(root)
+	must(t, err)
+	for subject, was := range others {
+		n.Foreign = append(n.Foreign, invariant.Foreign{Path: subject, Put: was.String(), Found: are[subject].String()})
+	}
+	for _, f := range invariant.Always(invariant.Seen{Nodes: []invariant.Node{n}}) {
+		t.Errorf("%s: %s", point, f)
 	}
 }
 

@@ -180,6 +180,9 @@ func (m *Machine) Command(ctx context.Context, name string, args ...string) *exe
 	return exec.CommandContext(ctx, "nsenter", append(enter, args...)...)
 }
 
+// Inside is the machine's file systems as it sees them itself, while it is on.
+func (m *Machine) Inside() string { return fmt.Sprintf("/proc/%d/root", m.boot.leader) }
+
 // Exec runs a command inside the machine and is what it wrote to stdout.
 func (m *Machine) Exec(ctx context.Context, name string, args ...string) (string, error) {
 	var says strings.Builder

@@ -49,11 +49,14 @@ func (p *Proofs) holds(verify func() bool, words ...string) bool {
 }
 
 // Node is the machine whose root is this folder, by its own disk alone. Its
-// history is what it has accepted now; Nodes makes a history of it.
-func Node(root string) (invariant.Node, error) { return new(Proofs).Node(root) }
+// history is what it has accepted now; Nodes makes a history of it. What is at no path is
+// held against what it has accepted, and against what is declared to it otherwise.
+func Node(root string, declared ...declaration.Resource) (invariant.Node, error) {
+	return new(Proofs).Node(root, declared...)
+}
 
 // Node is the function Node, with what has been verified before.
-func (p *Proofs) Node(root string) (n invariant.Node, err error) {
+func (p *Proofs) Node(root string, declared ...declaration.Resource) (n invariant.Node, err error) {
 	n.Name = filepath.Base(root)
 	sys, err := system.Open(root)
 	if err != nil {
@@ -68,11 +71,13 @@ func (p *Proofs) Node(root string) (n invariant.Node, err error) {
 		return n, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := p.member(f, &n); err != nil {
+	accepted, err := p.member(f, &n)
+	if err != nil {
 		return n, err
 	}
+	declared = append(slices.Clone(declared), accepted...)
 	for range looks {
-		still, err := things(f, root, &n)
+		still, err := things(f, root, declared, &n)
 		if still || err != nil {
 			return n, err
 		}
@@ -81,38 +86,38 @@ func (p *Proofs) Node(root string) (n invariant.Node, err error) {
 	return n, nil
 }
 
-// member is who it is, what it was told is committed, and what it has accepted.
-func (p *Proofs) member(f *keep.Folder, n *invariant.Node) error {
+// member is who it is, what it was told is committed, and what it has accepted: what that declares.
+func (p *Proofs) member(f *keep.Folder, n *invariant.Node) ([]declaration.Resource, error) {
 	latest, err := f.Latest()
 	if err != nil && fault.KindOf(err) != fault.NotFound {
-		return err
+		return nil, err
 	}
 	if latest.Committed {
 		n.Committed = latest.Report.Sequence
 	}
 	joined, err := f.Joined()
 	if fault.KindOf(err) == fault.NotFound {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	n.ID = joined.Node
 	envelope, err := f.Accepted()
 	if fault.KindOf(err) == fault.NotFound {
 		n.History = []invariant.Accepted{{}}
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d, err := declaration.Decode(envelope.Payload)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	tuple, err := d.Tuple()
 	n.History = []invariant.Accepted{{Tuple: tuple, Signed: p.signed(envelope, joined)}}
-	return err
+	return d.Body.Resources, err
 }
 
 func (p *Proofs) signed(e link.Envelope, j keep.Joined) bool {
@@ -139,7 +144,7 @@ func signed(e link.Envelope, j keep.Joined) bool {
 
 // things holds the record against the disk, and reports whether the record was
 // the same before and after.
-func things(f *keep.Folder, root string, n *invariant.Node) (still bool, err error) {
+func things(f *keep.Folder, root string, declared []declaration.Resource, n *invariant.Node) (still bool, err error) {
 	before, err := f.Record()
 	if err != nil {
 		return false, err
@@ -151,6 +156,11 @@ func things(f *keep.Folder, root string, n *invariant.Node) (still bool, err err
 			Want: want(e.Thing), Found: found(filepath.Join(root, e.Place()), e.Thing),
 		})
 	}
+	held, err := holds(root, before, declared)
+	if err != nil {
+		return false, err
+	}
+	n.Things = append(n.Things, held...)
 	after, err := f.Record()
 	if err != nil {
 		return false, err
