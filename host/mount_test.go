@@ -74,6 +74,22 @@ func TestMountsOnAMachine(t *testing.T) {
 	})
 	r.turn(t, "the table", func(t *testing.T) { r.mountTable(t, empty) })
 	r.turn(t, "a device", func(t *testing.T) { r.device(t, empty) })
+	r.turn(t, "side by side", func(t *testing.T) {
+		const n = 3 // of which each is mounted when all are about to be
+		r.sh(t, `cat >/usr/local/sbin/mount <<'END'
+#!/bin/sh
+touch "/run/meet.$$"
+until [ "$(ls /run/meet.* | wc -l)" -ge %d ]; do sleep 0.05; done
+exec /bin/mount "$@"
+END
+chmod +x /usr/local/sbin/mount`, n)
+		r.says(t, list(
+			hung("a", "/srv/a", "tmpfs", "tmpfs", "size=1M"), hung("b", "/srv/b", "tmpfs", "tmpfs", "size=1M"), hung("z", "/srv/z/z", "tmpfs", "tmpfs", "size=1M"),
+		), "a changed", "b changed", "z changed")
+		r.sh(t, "rm /usr/local/sbin/mount /run/meet.*")
+		r.says(t, nil, "a removed", "b removed", "z removed")
+		empty(t)
+	})
 	r.turn(t, "a plan mounts nothing", func(t *testing.T) {
 		r.declare(t, list(hung("m", "/srv/m", "tmpfs", "tmpfs", ""), textFile("f", "/srv/m/f", "x"), knob("k", "net.ipv4.conf.all.arp_filter", "2")))
 		got := r.sh(t, "mesh-host plan /root/d.json || true")

@@ -114,6 +114,7 @@ func TestServicesOnAMachine(t *testing.T) {
 	r.turn(t, "restarted", func(t *testing.T) { r.restarted(t) })
 	r.turn(t, "drift", func(t *testing.T) { r.driftOfServices(t) })
 	r.turn(t, "what was there stays", func(t *testing.T) { r.servicesThatWere(t) })
+	r.turn(t, "side by side", func(t *testing.T) { r.servicesTogether(t) })
 	r.turn(t, "killed anywhere", func(t *testing.T) { r.servicesKilled(t) })
 }
 
@@ -291,6 +292,32 @@ func (r *real) servicesThatWere(t *testing.T) {
 		t.Error(got)
 	}
 	r.sh(t, "systemctl disable -q --now was.service half.service; rm /etc/systemd/system/was.service /etc/systemd/system/half.service; systemctl daemon-reload")
+}
+
+// servicesTogether is services of which each waits for all the others, when it starts and
+// when it ends: one after another they would come to nothing.
+func (r *real) servicesTogether(t *testing.T) {
+	const n = 6
+	r.sh(t, `cat >/usr/local/bin/meets <<'END'
+#!/bin/sh
+touch "/run/$1.$2"
+until [ "$(ls /run/$1.* | wc -l)" -ge %d ]; do sleep 0.05; done
+END
+chmod +x /usr/local/bin/meets`, n)
+	r.unit(t, "meets@.service", "Type=oneshot", "RemainAfterExit=yes", "ExecStart=meets here %i", "ExecStop=meets gone %i", "TimeoutStopSec=60")
+	var all []declaration.Resource
+	var changed, removed []string
+	for i := range n {
+		id := fmt.Sprint("s", i)
+		all = append(all, service(id, fmt.Sprintf("meets@%d.service", i), declaration.Running))
+		changed, removed = append(changed, id+" changed"), append(removed, id+" removed")
+	}
+	r.says(t, all, changed...)
+	r.says(t, nil, removed...)
+	if got := r.sh(t, "ls /run/here.* /run/gone.* | wc -l; for i in $(seq 0 %d); do systemctl show -P Result meets@$i.service; done | sort -u", n-1); got != fmt.Sprint(2*n, "\nsuccess") {
+		t.Errorf("they did not meet: %s", got)
+	}
+	r.sh(t, "rm /run/here.* /run/gone.* /usr/local/bin/meets /etc/systemd/system/meets@.service; systemctl daemon-reload; systemctl reset-failed")
 }
 
 // servicesKilled is about a oneshot that remains: nothing is watched, and all else is the same.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"noxmesh/declaration"
 	"noxmesh/host/keep"
 	"noxmesh/internal/fault"
@@ -123,14 +125,25 @@ func (h *holding) refused(todo, format string, args ...any) {
 
 // each does it to one after another, for at most so long each; what has failed is left out.
 func each(ctx context.Context, limit time.Duration, all []*holding, do func(ctx context.Context, h *holding) error) {
+	together(ctx, limit, 1, all, do)
+}
+
+// together is each, side by side: so many at once.
+func together(ctx context.Context, limit time.Duration, once int, all []*holding, do func(ctx context.Context, h *holding) error) {
+	var group errgroup.Group
+	group.SetLimit(once)
 	for _, h := range all {
 		if h.err != nil {
 			continue
 		}
-		one, cancel := context.WithTimeout(ctx, limit)
-		if err := do(one, h); err != nil {
-			h.failed(err)
-		}
-		cancel()
+		group.Go(func() error {
+			one, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			if err := do(one, h); err != nil {
+				h.failed(err)
+			}
+			return nil
+		})
 	}
+	_ = group.Wait() // nobody returns one
 }

@@ -213,16 +213,12 @@ func (p *pass) mountPoint(real string) ([]string, error) {
 func (mounted) change(ctx context.Context, p *pass, all []*holding) {
 	defer p.sys.Meet()   // it may be on another machine
 	defer p.sys.Forget() // what is reached is another directory now
-	stale := false
-	for _, h := range all {
-		m, _ := h.found.memory.(*mount)
-		if err := p.bringMount(ctx, m); err != nil {
-			h.failed(err)
-			continue
-		}
-		stale = stale || m.note.stale
+	for left := all; len(left) > 0; {
+		var some []*holding
+		some, left = outermost(left)
+		p.mountAll(ctx, some)
 	}
-	if !stale {
+	if !slices.ContainsFunc(all, func(h *holding) bool { return h.err == nil && mountIn(h).note.stale }) {
 		return
 	}
 	if err := p.readMounts(ctx); err != nil {
@@ -230,7 +226,8 @@ func (mounted) change(ctx context.Context, p *pass, all []*holding) {
 		return
 	}
 	for _, h := range all {
-		if m, _ := h.found.memory.(*mount); h.err == nil {
+		if h.err == nil {
+			m := mountIn(h)
 			m.note.stale = false
 			h.hold.Note = m.note.String()
 		}

@@ -14,34 +14,60 @@ import (
 	"noxmesh/internal/fault"
 )
 
-// unmountLimit is for how long it is waited until something is unmounted.
-const unmountLimit = 90 * time.Second
+const (
+	mountsOnce = 8                // side by side: one that is far away and does not answer holds up no other
+	mountLimit = 10 * time.Minute // is the longest that one may be declared to be waited for
 
-// bringMount has it mounted as declared, and its line in fstab.
-func (p *pass) bringMount(ctx context.Context, m *mount) error {
-	if m.there && !m.right { // what the host has mounted there, as it was declared before
+	unmountLimit = 90 * time.Second // for how long it is waited until something is unmounted
+)
+
+// mountIn is the mount that was looked at.
+func mountIn(h *holding) *mount {
+	m, _ := h.found.memory.(*mount)
+	return m
+}
+
+// outermost is those that lie in no other one's place, and the others: what they lie in
+// must be there first.
+func outermost(all []*holding) (some, left []*holding) {
+	for i, h := range all {
+		real := mountIn(h).real
+		if slices.ContainsFunc(all, func(o *holding) bool { return below(mountIn(o).real, real) }) ||
+			slices.ContainsFunc(all[:i], func(o *holding) bool { return mountIn(o).real == real }) {
+			left = append(left, h)
+		} else {
+			some = append(some, h)
+		}
+	}
+	return some, left
+}
+
+// mountAll has them mounted as declared, side by side, and then their lines in fstab.
+func (p *pass) mountAll(ctx context.Context, all []*holding) {
+	each(ctx, unmountLimit, all, func(ctx context.Context, h *holding) error { return p.makeRoom(ctx, mountIn(h)) })
+	p.sys.Forget() // nothing of its own keeps it busy
+	together(ctx, mountLimit, mountsOnce, all, func(ctx context.Context, h *holding) error { return p.bringMount(ctx, mountIn(h)) })
+	each(ctx, mountLimit, all, func(_ context.Context, h *holding) error {
+		m := mountIn(h)
+		if len(m.lines) == 1 && m.lines[0].Same(m.line) {
+			return nil
+		}
+		return p.changeTable(func(t mounts.Table) mounts.Table { return t.With(m.line) })
+	})
+}
+
+// makeRoom takes away what the host has mounted there, as it was declared before, and
+// makes the directories that are missing.
+func (p *pass) makeRoom(ctx context.Context, m *mount) error {
+	if m.there && m.right {
+		return nil
+	}
+	if m.there {
 		if err := p.unmount(ctx, m.real); err != nil {
 			return err
 		}
 		m.there = false
 	}
-	ctx, cancel := context.WithTimeout(ctx, mounts.Timeout(m.line.Options))
-	defer cancel()
-	var err error
-	switch {
-	case !m.there:
-		err = p.mountNew(ctx, m)
-	case m.options != "":
-		args := []string{"-o", "remount," + mounts.Explicit(m.line.Options), m.on.Source, m.real}
-		err = effect.Do("resource.mount.change", func() error { return p.apart(ctx, "mount", args...) })
-	}
-	if err != nil || len(m.lines) == 1 && m.lines[0].Same(m.line) {
-		return err
-	}
-	return p.changeTable(func(t mounts.Table) mounts.Table { return t.With(m.line) })
-}
-
-func (p *pass) mountNew(ctx context.Context, m *mount) error {
 	missing, err := p.mountPoint(m.real)
 	if err != nil {
 		return err
@@ -55,9 +81,22 @@ func (p *pass) mountNew(ctx context.Context, m *mount) error {
 			return err
 		}
 	}
-	p.sys.Forget() // nothing of its own keeps it busy
-	args := []string{"-t", m.line.Type, "-o", m.line.Options, m.line.Source, m.real}
-	return effect.Do("resource.mount.make", func() error { return p.apart(ctx, "mount", args...) })
+	return nil
+}
+
+// bringMount mounts it, or changes how it is mounted. Several go on side by side.
+func (p *pass) bringMount(ctx context.Context, m *mount) error {
+	ctx, cancel := context.WithTimeout(ctx, mounts.Timeout(m.line.Options))
+	defer cancel()
+	switch {
+	case !m.there:
+		args := []string{"-t", m.line.Type, "-o", m.line.Options, m.line.Source, m.real}
+		return effect.Do("resource.mount.make", func() error { return p.apart(ctx, "mount", args...) })
+	case m.options != "":
+		args := []string{"-o", "remount," + mounts.Explicit(m.line.Options), m.on.Source, m.real}
+		return effect.Do("resource.mount.change", func() error { return p.apart(ctx, "mount", args...) })
+	}
+	return nil
 }
 
 // apart runs a program that may leave another one behind, which is none of the host's.

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"noxmesh/declaration"
 	"noxmesh/host/keep"
 	"noxmesh/host/system"
@@ -62,7 +60,7 @@ func (services) look(ctx context.Context, p *pass, all []*holding) {
 		s.judge(p)
 		services = append(services, s)
 	}
-	watch(ctx, units, services)
+	watch(services, ctx.Done(), func(s *service) { s.lookAgain(ctx, units) })
 	for _, s := range services {
 		if s.err == nil {
 			s.say(p)
@@ -219,23 +217,13 @@ func allFailed(all []*holding, err error) {
 
 // bringAll has the units started or stopped, side by side.
 func bringAll(ctx context.Context, units *system.Units, all []*holding) {
-	var group errgroup.Group
-	group.SetLimit(servicesOnce)
-	for _, h := range all {
+	together(ctx, serviceLimit, servicesOnce, all, func(ctx context.Context, h *holding) error {
 		s, _ := h.found.memory.(*service)
-		if s.err != nil || !s.idle {
-			continue
-		}
-		group.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, serviceLimit)
-			defer cancel()
-			if err := s.bring(ctx, units); err != nil {
-				h.failed(err)
-			}
+		if !s.idle {
 			return nil
-		})
-	}
-	_ = group.Wait() // nobody returns one
+		}
+		return s.bring(ctx, units)
+	})
 }
 
 // atBoot has the unit enabled, or not.
@@ -286,14 +274,15 @@ func stop(ctx context.Context, units *system.Units, u system.Unit, name string) 
 }
 
 // leave undoes what the host has done: it stops what it has started, and disables
-// what it has enabled.
+// what it has enabled. They are stopped side by side: which of them ends before which,
+// systemd knows.
 func (services) leave(ctx context.Context, p *pass, all []*holding) {
 	units, err := p.manager(ctx)
 	if err != nil {
 		allFailed(all, err)
 		return
 	}
-	each(ctx, serviceLimit, all, func(ctx context.Context, h *holding) error {
+	together(ctx, serviceLimit, servicesOnce, all, func(ctx context.Context, h *holding) error {
 		note := readNote(h.hold.Note)
 		if !note.started && !note.enabled {
 			h.stays = h.hold.Subject + " was as it is before, and stays so"

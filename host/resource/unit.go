@@ -99,7 +99,7 @@ func end(u system.Unit) string {
 
 // watch looks at what was started a moment ago until it has stayed for a while.
 // All are watched in one time.
-func watch(ctx context.Context, units *system.Units, all []*service) {
+func watch(all []*service, end <-chan struct{}, again func(*service)) {
 	began := time.Now()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
@@ -112,13 +112,13 @@ func watch(ctx context.Context, units *system.Units, all []*service) {
 			return
 		}
 		select {
-		case <-ctx.Done():
+		case <-end:
 			return
 		case <-tick.C:
 		}
 		for _, s := range all {
 			if s.err == nil && s.young(time.Since(began)) {
-				s.lookAgain(ctx, units)
+				again(s)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func (r *Root) Apart(ctx context.Context, c Command) (Done, error) {
 	r.Step()
 	defer r.Step()
 	name, began := c.Name, time.Now()
-	if r.Has(systemdBooted) {
+	if _, err := os.Lstat(systemdBooted); err == nil {
 		// In a scope of its own it is not of the service that this process is.
 		c.Args = append([]string{"--scope", "--quiet", "--collect", "--", c.Name}, c.Args...)
 		c.Name = "systemd-run"
