@@ -57,12 +57,12 @@ func isPlanned(cfg Config, digest document.Digest) bool {
 	if err != nil {
 		return false
 	}
-	defer sys.Close()
+	defer func() { _ = sys.Close() }() // it was only read
 	f, err := keep.Look(sys)
 	if err != nil {
 		return false
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // as well
 	return f.Planned(digest, cfg.Version)
 }
 

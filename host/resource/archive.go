@@ -22,36 +22,43 @@ type index struct {
 func (p *pass) expand(ctx context.Context) {
 	var kept []document.Digest
 	for _, it := range p.items {
-		if !it.res.Type.IsFile() && p.hasKind(it.res.Type) {
-			it.known = true
-			continue
-		}
-		t, err := thing(it.res)
-		if err != nil {
-			it.fail(err)
-			continue
-		}
-		if hasSecrets(it.res) {
-			if err := p.know(ctx, it, &t); err != nil {
-				it.unfilled(err)
-			}
-		}
-		it.known = it.res.Type != declaration.Archive
-		if it.plain = isPlain(it.res); it.plain {
-			continue
-		}
-		it.works = []*work{{want: t}}
+		it.known = !it.res.Type.IsFile() && p.hasKind(it.res.Type)
 		if !it.known {
+			p.consist(ctx, it)
+		}
+		if it.res.Type == declaration.Archive {
 			kept = append(kept, it.res.Digest)
-			if err := p.unfold(ctx, it); err != nil {
-				it.fail(err)
-			}
 		}
 	}
 	p.name()
 	p.conflicts()
 	p.shares()
 	p.forgetIndexes(kept)
+}
+
+// consist says of what is at a path what it consists of.
+func (p *pass) consist(ctx context.Context, it *item) {
+	t, err := thing(it.res)
+	if err != nil {
+		it.fail(err)
+		return
+	}
+	if hasSecrets(it.res) {
+		if err := p.know(ctx, it, &t); err != nil {
+			it.unfilled(err)
+		}
+	}
+	it.known = it.res.Type != declaration.Archive
+	if it.plain = isPlain(it.res); it.plain {
+		return
+	}
+	it.works = []*work{{want: t}}
+	if it.known {
+		return
+	}
+	if err := p.unfold(ctx, it); err != nil {
+		it.fail(err)
+	}
 }
 
 // unfold adds an archive's entries.

@@ -174,22 +174,26 @@ func (c *cleaning) lookAgain() {
 		it.stands = false
 	}
 	for _, it := range c.items {
-		gone := map[string]bool{}
-		c.raise(it)
-		for _, w := range it.works {
-			if !it.right() {
-				break
-			}
-			err := c.see(it, w, gone)
-			if err == nil && !w.found.same {
-				err = fault.New(fault.Conflict, "something on the way to it was removed, and it is not as declared: %s", w.found.says)
-			}
-			if err != nil {
-				it.broken("read back", w.want.Path, err)
-			}
+		if !it.right() {
+			continue
 		}
-		if it.right() {
+		c.raise(it)
+		if c.lookOnce(it); it.right() {
 			c.rest(it)
+		}
+	}
+}
+
+func (c *cleaning) lookOnce(it *item) {
+	gone := map[string]bool{}
+	for _, w := range it.works {
+		err := c.see(it, w, gone)
+		if err == nil && !w.found.same {
+			err = fault.New(fault.Conflict, "something on the way to it was removed, and it is not as declared: %s", w.found.says)
+		}
+		if err != nil {
+			it.broken("read back", w.want.Path, err)
+			return
 		}
 	}
 }
