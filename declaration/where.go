@@ -14,7 +14,7 @@ func (c *checker) where(w Where) {
 		c.registry(w.Registry)
 	}
 	for _, digest := range slices.Sorted(maps.Keys(w.Inline)) {
-		c.inline(document.Join("where.inline", string(digest)), digest, w.Inline[digest])
+		c.inline(digest, w.Inline[digest])
 	}
 	for _, digest := range slices.Sorted(maps.Keys(w.Blobs)) {
 		path, blob := document.Join("where.blobs", string(digest)), w.Blobs[digest]
@@ -40,13 +40,18 @@ func (c *checker) registry(s string) {
 	}
 }
 
-func (c *checker) inline(path string, digest document.Digest, text string) {
+func (c *checker) inline(digest document.Digest, text string) {
+	got := document.Sum([]byte(text))
+	if got == digest && len(text) <= InlineLimit {
+		return
+	}
+	path := document.Join("where.inline", string(digest))
 	c.keyDigest(path, digest)
 	if len(text) > InlineLimit {
 		c.Fault(path, "want at most "+strconv.Itoa(InlineLimit)+"; a larger one is a blob", "%d bytes", len(text))
 		return
 	}
-	if got := document.Sum([]byte(text)); digest.Valid() && got != digest {
+	if digest.Valid() && got != digest {
 		c.FaultKey(path, "want "+string(got), "the text has another digest")
 	}
 }

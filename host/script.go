@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"io"
@@ -31,11 +32,7 @@ type script struct {
 
 // readScript is the declaration in this file.
 func readScript(file string) (*script, error) {
-	digest, err := digestOfFile(file)
-	if err != nil {
-		return nil, err
-	}
-	s := &script{file: file, digest: digest}
+	s := &script{file: file}
 	return s, s.read()
 }
 
@@ -43,27 +40,28 @@ func readScript(file string) (*script, error) {
 // before it is known to be one; where that is known from before, it is not read until
 // it is recalled.
 func planned(cfg Config, file string) (*script, error) {
-	digest, err := digestOfFile(file)
-	if err == nil && isPlanned(cfg, digest) {
-		return &script{file: file, digest: digest}, nil
+	if of := planOf(cfg); of != "" {
+		if digest, err := digestOfFile(file); err == nil && digest == of {
+			return &script{file: file, digest: digest}, nil
+		}
 	}
 	return readScript(file)
 }
 
-// isPlanned reports whether a plan of these bytes is kept. That it cannot be told is
-// no fault: it is made again.
-func isPlanned(cfg Config, digest document.Digest) bool {
+// planOf is the file that a plan is kept of; empty where there is none of this program's.
+// That it cannot be told is no fault: it is made again.
+func planOf(cfg Config) document.Digest {
 	sys, err := system.Open(cfg.Root)
 	if err != nil {
-		return false
+		return ""
 	}
 	defer func() { _ = sys.Close() }() // it was only read
 	f, err := keep.Look(sys)
 	if err != nil {
-		return false
+		return ""
 	}
 	defer func() { _ = f.Close() }() // as well
-	return f.Planned(digest, cfg.Version)
+	return f.PlanOf(cfg.Version)
 }
 
 // recall is what the plan says, or the declaration where it turns out to be none.
@@ -86,9 +84,11 @@ func (s *script) read() error {
 	if err != nil {
 		return err
 	}
-	if document.Sum(b) != s.digest {
+	digest := document.Sum(b)
+	if s.digest != "" && s.digest != digest {
 		return fault.New(fault.Conflict, "%q changed while it was being read", s.file)
 	}
+	s.digest = digest
 	s.where = &d.Where
 	if s.aim.Body.Resources != nil {
 		return nil
@@ -188,15 +188,26 @@ func digestOfFile(file string) (document.Digest, error) {
 type onlyReader struct{ io.Reader }
 
 func readDeclaration(file string) (declaration.Declaration, []byte, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return declaration.Declaration{}, nil, fault.Wrap(fault.NotFound, err, "read the declaration")
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, int64(declaration.Limits.Bytes)+1))
+	b, err := bytesOfFile(file)
 	if err != nil {
 		return declaration.Declaration{}, nil, fault.Wrap(fault.NotFound, err, "read the declaration")
 	}
 	d, err := declaration.DecodeFile(file, b)
 	return d, b, err
+}
+
+// bytesOfFile is all of a file that a declaration may have, and one byte more: enough to
+// be refused.
+func bytesOfFile(file string) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var b bytes.Buffer
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		b.Grow(int(min(info.Size(), int64(declaration.Limits.Bytes))) + bytes.MinRead)
+	}
+	_, err = b.ReadFrom(io.LimitReader(f, int64(declaration.Limits.Bytes)+1))
+	return b.Bytes(), err
 }

@@ -31,21 +31,24 @@ type Plan struct {
 	Digests    []document.Digest // of the resources
 }
 
-// Planned reports whether the plan on disk says that it is of this file, and by this
-// program. Whether it is whole, Plan finds out.
-func (f *Folder) Planned(of document.Digest, program string) bool {
+// PlanOf is the bytes that the plan on disk says that it is of; empty where there is none
+// by this program. Whether it is whole, Plan finds out.
+func (f *Folder) PlanOf(program string) document.Digest {
 	file, err := f.root.Open(planFile, os.O_RDONLY)
 	if err != nil {
-		return false
+		return ""
 	}
 	defer file.Close()
 	var p Plan
 	head := bufio.NewReader(file)
 	if _, err = head.ReadString('\n'); err != nil {
-		return false
+		return ""
 	}
 	line, err := head.ReadString('\n')
-	return err == nil && p.head(line) && p.Of == of && p.Program == program
+	if err != nil || !p.head(line) || p.Program != program {
+		return ""
+	}
+	return p.Of
 }
 
 // Plan is the plan on disk, or fault.NotFound where there is none that is whole:
