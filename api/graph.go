@@ -76,11 +76,12 @@ type WhyNode struct {
 	Belongs  bool              `json:"belongs"`
 	Assigned bool              `json:"assigned"`
 	Settings map[string]string `json:"settings,omitempty"`
-	Stays    bool              `json:"stays,omitempty"` // nothing brings it there any more, and it is declared there
-	Build    string            `json:"build,omitempty"` // that is declared there
-	Chain    []Edge            `json:"chain"`           // from what is assigned to it
-	Assigns  []string          `json:"assigns"`         // what is assigned to the node
-	On       []string          `json:"on,omitempty"`    // it is not on this node: the names of those that it belongs on
+	Stays    bool              `json:"stays,omitempty"`  // nothing brings it there any more, and it is declared there
+	Build    string            `json:"build,omitempty"`  // that is declared there
+	Stands   string            `json:"stands,omitempty"` // what stands against it there
+	Chain    []Edge            `json:"chain"`            // from what is assigned to it
+	Assigns  []string          `json:"assigns"`          // what is assigned to the node
+	On       []string          `json:"on,omitempty"`     // it is not on this node: the names of those that it belongs on
 }
 
 // ChangeIn asks what a commit of a module would change.

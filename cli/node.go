@@ -68,13 +68,21 @@ func (s *shell) nodeList() *cobra.Command {
 func (s *shell) showNodeList(out api.NodesOut, now time.Time) {
 	t := newTable("NODE", "STATE", "LAST SEEN", "HOST", "ID", "MODULES")
 	for _, n := range out.Nodes {
-		t.row(n.Name, n.State, seen(n.LastSeen, now), n.Host, n.Node.Node, joined(n.Modules))
+		t.row(n.Name, n.State, seen(n.LastSeen, now), hostOf(n.Node), n.Node.Node, joined(n.Modules))
 	}
 	s.table(t)
 	if len(out.Nodes) == 0 {
 		s.out.Note("no nodes yet")
 		s.out.Hint("mesh node add NAME")
 	}
+}
+
+// hostOf is the version of a node's host, and the one that it needs where that is another.
+func hostOf(n status.Node) string {
+	if n.NeedsHost == "" {
+		return n.Host
+	}
+	return n.Host + ", needs " + n.NeedsHost
 }
 
 // seen is when something was last seen, and "never" where it was not.
@@ -115,7 +123,7 @@ func (s *shell) showNode(n api.NodeShowOut, now time.Time) {
 		s.line("  it has not joined: mesh node add %s makes another token", n.Name)
 	}
 	if !n.LastSeen.IsZero() {
-		s.line("  last seen %s, host %s", term.Ago(now.Sub(n.LastSeen)), term.Clean(n.Host))
+		s.line("  last seen %s, host %s", term.Ago(now.Sub(n.LastSeen)), term.Clean(hostOf(n.NodeOut.Node)))
 	}
 	s.showFacts(n.Facts)
 	switch {

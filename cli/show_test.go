@@ -119,7 +119,10 @@ func mixed() status.Status {
 				Name: "theta", State: "failed", LastSeen: ago(time.Second), Modules: []string{"hosts"}, Host: "1.9.0", Outcome: string(report.OutcomeFailed),
 				Failing: []status.Failing{{Resource: "hosts/host", State: "failed", Error: `look at "package nox-mesh-host": version 2.0.0 was rolled back here: it failed three times before it had completed one reconcile, at last because it ended with 1; version 1.9.0 runs; declare another version`}},
 			},
-			{Name: "zeta", State: "outstanding", Refused: "it speaks declaration 1, and this is 2", Modules: []string{}, LastSeen: ago(time.Minute)},
+			{
+				Name: "zeta", State: "refused", Host: "1.3.0", NeedsHost: "1.4.0", Modules: []string{}, LastSeen: ago(time.Minute),
+				Refused: `it says what this version of the host does not take: body.resources[0].type: "portal" is not a type that this host knows; zeta runs mesh-host 1.3.0: upgrade it to 1.4.0, or later`,
+			},
 		},
 	}
 }
@@ -184,10 +187,14 @@ func TestWhatAPersonSees(t *testing.T) {
 					Disks: []report.Disk{{Mount: "/", Type: "ext4", Size: 20 << 30}, {Mount: "/srv\x1b[2J", Type: "xfs", Size: 100 << 30}}, Addresses: []string{"10.0.0.5", "fd00::5"},
 				}},
 			}, noon)
+			s.showNode(api.NodeShowOut{NodeOut: api.NodeOut{Node: st.Nodes[len(st.Nodes)-1], AddedAt: ago(time.Hour), JoinedAt: ago(time.Hour)}}, noon)
 			s.showNode(api.NodeShowOut{NodeOut: api.NodeOut{Node: status.Node{Name: "eta", Node: "7xolo3uzzrxvs3t", State: "not joined"}, AddedAt: noon}}, noon)
 		},
+		"why": func(s *shell) {
+			s.whyNode(api.WhyNode{Name: "zeta", Module: "raid", Belongs: true, Assigned: true, Build: "sha256:1", Stands: "has a check that runs a command, which the host of zeta (mesh-host 1.3.0) does not keep: upgrade it to 1.4.0, or later; one that keeps a folder and no machine never does"})
+		},
 		"lists": func(s *shell) {
-			s.showNodeList(api.NodesOut{Nodes: []api.NodeOut{{Node: st.Nodes[0]}, {Node: st.Nodes[1]}}}, noon)
+			s.showNodeList(api.NodesOut{Nodes: []api.NodeOut{{Node: st.Nodes[0]}, {Node: st.Nodes[1]}, {Node: st.Nodes[len(st.Nodes)-1]}}}, noon)
 			s.showNodeList(api.NodesOut{}, noon)
 			s.showBuilders(api.BuildersOut{Builders: []api.BuilderOut{
 				{Name: "forge", Builder: "abc", Platform: "linux/amd64", Version: "v1", LastSeen: ago(time.Second)},

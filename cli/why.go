@@ -152,6 +152,9 @@ func (s *shell) whyNode(w api.WhyNode) {
 	if w.Belongs && w.Build == "" {
 		s.line("  no build of it is declared there yet")
 	}
+	if w.Stands != "" {
+		s.words("  it is not worked out there: ", w.Stands)
+	}
 }
 
 func (s *shell) notOn(w api.WhyNode) {

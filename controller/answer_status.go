@@ -178,7 +178,7 @@ func (c *Controller) nodeStatus(v *view, n *nodeView) (status.Node, error) {
 		Node: n.Node, Wanted: w.of(n.Node), NotWorkedOut: n.dated(slices.Concat(w.held, w.leftOut)...), Modules: w.wanted,
 		Ignored:    c.conduct.ignored(n.ID),
 		ClockAhead: last.ahead, Unwell: last.unwell, Deaf: last.deaf,
-		Removal: message.removal,
+		Removal: message.removal, Version: c.cfg.Version,
 	}), nil
 }
 
@@ -346,7 +346,7 @@ func receiptOf(v *view, n *nodeView, p *api.Pushed) error {
 	case n.JoinedAt.IsZero():
 		p.Why = "it has not joined"
 	case n.HasRefused(n.Wanted):
-		p.Why = "refused: " + n.Refused.Why
+		p.Why = "refused: " + status.RefusalOf(n.Node, v.version)
 	case n.Accepted == declaration.Tuple{}:
 		p.Why = "no receipt yet; it has accepted nothing"
 	default:

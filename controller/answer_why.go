@@ -22,7 +22,9 @@ func (c *Controller) answerWhy(ctx context.Context, _ api.Who, in api.WhyIn) (ou
 			out.Modules = whyModules(v.edges(), in.What, in.Module)
 		}
 		if n, err := v.node(in.What); err == nil {
-			out.Node = v.whyNode(n, in.Module)
+			if out.Node, err = v.whyNode(n, in.Module); err != nil {
+				return err
+			}
 		}
 		switch {
 		case out != (api.WhyOut{}):
@@ -75,7 +77,7 @@ func whyModules(all []api.Edge, from, to string) *api.WhyModules {
 
 // whyNode is why a module is on a node: an assignment, or the chain of
 // requirements from one.
-func (v *view) whyNode(n *nodeView, module string) *api.WhyNode {
+func (v *view) whyNode(n *nodeView, module string) (*api.WhyNode, error) {
 	out := &api.WhyNode{
 		Node: n.ID, Name: n.Name, Module: module, Belongs: v.modules[module].on[n.ID], Build: string(n.declared[module]),
 		Chain: []api.Edge{}, Assigns: slices.Sorted(slices.Values(roots(n.assigned))),
@@ -95,6 +97,16 @@ func (v *view) whyNode(n *nodeView, module string) *api.WhyNode {
 	out.Chain = append(out.Chain, v.needEdges(needs)...)
 	if !out.Belongs {
 		out.On = names(v, v.nodesOf(module))
+		return out, nil
 	}
-	return out
+	w, err := v.inShort(n)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range slices.Concat(w.held, w.leftOut) {
+		if r.Module == module && r.Why != plan.NotDeclared {
+			out.Stands = r.Why
+		}
+	}
+	return out, nil
 }

@@ -134,7 +134,7 @@ func (c *Controller) bringUpToDate(tx *db.Tx) error {
 
 func (c *Controller) readAll(tx *db.Tx) (*view, error) {
 	defer c.cfg.roomy()()
-	v := newView(c.mesh, c.at.Registry, c.cfg.Platform)
+	v := newView(c.mesh, c.at.Registry, c.cfg.Platform, c.cfg.Version)
 	if err := v.load(tx); err != nil {
 		return nil, err
 	}

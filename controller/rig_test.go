@@ -250,7 +250,7 @@ func (r *rig) built(module string, is gives) artifact.Build {
 		Built: manifest.Provenance{Commit: s.Commit, Tree: s.Tree, Platform: "linux/amd64", Closure: []manifest.Input{}},
 	}
 	for _, one := range s.Manifest.Resources {
-		m.Resources = append(m.Resources, manifest.BuiltResource{ID: one.ID, Type: one.Type, Path: one.Path, Content: one.Content})
+		m.Resources = append(m.Resources, manifest.BuiltResource{ID: one.ID, Type: one.Type, Path: one.Path, Content: one.Content, Traits: one.Traits})
 	}
 	d := delivery.Compare(f, clock.Now())
 	if d.Ask == nil {

@@ -33,6 +33,7 @@ type view struct {
 	mesh     string
 	registry string
 	platform string
+	version  string // of this controller
 
 	modules  map[string]*moduleView // with those that left and whose builds are kept
 	names    []string               // of the modules that the mesh knows, sorted
@@ -95,9 +96,9 @@ type workedOut struct {
 	held    []plan.Reason
 }
 
-func newView(meshID, registry, platform string) *view {
+func newView(meshID, registry, platform, version string) *view {
 	return &view{
-		mesh: meshID, registry: registry, platform: platform,
+		mesh: meshID, registry: registry, platform: platform, version: version,
 		modules: map[string]*moduleView{}, made: map[document.Digest]*artifact.Build{}, nodes: map[string]*nodeView{},
 		byName: map[string]string{}, called: map[string]string{}, troubles: map[string]trouble.Trouble{}, images: map[string]environment.Image{},
 		code: graph.NewBuilds(spoken.Languages()), places: places{}, touched: map[string]bool{},
@@ -127,10 +128,19 @@ func capabilities(r *report.Report) *[]string {
 	return &can
 }
 
-// sameCapabilities reports whether a node says that it has what it said before.
+// reporter is the version of the host that said what a node has; empty where it has not said.
+func reporter(r *report.Report) string {
+	if r == nil {
+		return ""
+	}
+	return r.Host
+}
+
+// sameCapabilities reports whether a node says that it has what it said before, by
+// the same version of its host.
 func sameCapabilities(a, b *report.Report) bool {
 	was, is := capabilities(a), capabilities(b)
-	return (was == nil) == (is == nil) && (was == nil || slices.Equal(*was, *is))
+	return reporter(a) == reporter(b) && (was == nil) == (is == nil) && (was == nil || slices.Equal(*was, *is))
 }
 
 func roots(assigned []mesh.Assignment) []string {
@@ -159,7 +169,7 @@ func (v *view) plan(n *nodeView) plan.Plan {
 
 func (v *view) planFacts(n *nodeView, modules []plan.Module, asked []string) plan.Facts {
 	return plan.Facts{
-		There: v.known.There(asked), Can: capabilities(n.Report),
+		There: v.known.There(asked), Can: capabilities(n.Report), Host: reporter(n.Report), Version: v.version,
 		Mesh: v.mesh, Node: mesh.Node{ID: n.ID, Name: n.Name}, Assigned: n.assigned, Stays: slices.Collect(maps.Keys(n.declared)),
 		Modules: modules, Had: n.Had, Registry: v.registry,
 	}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -121,7 +122,7 @@ func (m *member) judge(envelope link.Envelope) (verdict, error) {
 		err = m.may(d, tuple)
 	}
 	if err != nil {
-		m.refused = &link.Refusal{Epoch: d.Epoch, Generation: d.Generation, Digest: tuple.Digest, Why: err.Error()}
+		m.refused = &link.Refusal{Epoch: tuple.Epoch, Generation: tuple.Generation, Digest: tuple.Digest, Why: bounded(err.Error())}
 		return refused, nil
 	}
 	if planted.Is("accepted kept after the first effect") {
@@ -187,10 +188,24 @@ func (m *member) verify(envelope link.Envelope) (declaration.Declaration, declar
 	}
 	d, err := declaration.Decode(payload)
 	if err != nil {
-		return declaration.Declaration{}, none, err
+		// Which one it was is said all the same, so that it is not sent again and again.
+		tuple, bad := declaration.TupleOf(payload)
+		if bad != nil {
+			tuple = none
+		}
+		return declaration.Declaration{}, tuple, fault.New(fault.Denied, "%s", declaration.WhyUnknown(err)).With("upgrade mesh-host")
 	}
 	tuple, err := d.Tuple()
 	return d, tuple, err
+}
+
+// bounded is why something was refused, as far as a message has room for it.
+func bounded(why string) string {
+	const most = 2 << 10
+	if len(why) > most {
+		why = strings.ToValidUTF8(why[:most], "") + "…"
+	}
+	return why
 }
 
 // may is what stands against a declaration that is rightly signed, or nil.
@@ -252,7 +267,7 @@ func (m *member) follow(payload []byte) error {
 func (m *member) refuse(why error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.refused = &link.Refusal{Why: why.Error()}
+	m.refused = &link.Refusal{Why: bounded(why.Error())}
 }
 
 // wanted is the declaration that was accepted last, or none.

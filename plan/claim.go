@@ -15,8 +15,8 @@ func Conflicts(f Facts) []Reason {
 	c := newCompiler(f)
 	var out []Reason
 	for _, name := range c.inTurn() {
-		if why := c.lacks(name); why != "" {
-			out = append(out, Reason{Module: name, Why: why})
+		if l := c.lacks(name); l.why != "" {
+			out = append(out, Reason{Module: name, Why: l.why, Host: l.host})
 		}
 		w := c.claimed(name)
 		if w == nil {

@@ -24,6 +24,8 @@ type Facts struct {
 	There    []string          // the names that something provides for the whole mesh which is declared on some node
 	Can      *[]string         // the capabilities of the node, sorted; nil where it has not said
 	Had      []string          // the modules that the node was last declared to have
+	Host     string            // the version of the host that said what the node can; empty where it has not said
+	Version  string            // of this program, of which a host keeps all that is known here
 	Registry string            // where the bytes are; has no part in the digest
 }
 
@@ -49,6 +51,7 @@ type Plan struct {
 type Reason struct {
 	Module string    `json:"module"`
 	Why    string    `json:"why"`
+	Host   string    `json:"host,omitempty"` // the version of mesh-host that keeps it: the node's is another, and does not
 	Since  time.Time `json:"since,omitzero"`
 }
 
@@ -140,9 +143,11 @@ func newCompiler(f Facts) *compiler {
 }
 
 // cannot files a reason: a module that the node already has holds everything back.
-func (c *compiler) cannot(module, why string) {
+func (c *compiler) cannot(module, why string) { c.file(module, lack{why: why}) }
+
+func (c *compiler) file(module string, l lack) {
 	c.bad[module] = true
-	r := Reason{Module: module, Why: why}
+	r := Reason{Module: module, Why: l.why, Host: l.host}
 	if c.had[module] {
 		c.plan.Held = append(c.plan.Held, r)
 		return
@@ -203,8 +208,8 @@ func (c *compiler) settle(name string) {
 	if c.bad[name] {
 		return
 	}
-	if why := cmp.Or(c.needs(name), c.cannotDo(name)); why != "" {
-		c.cannot(name, why)
+	if l := cmp.Or(lack{why: c.needs(name)}, c.cannotDo(name)); l.why != "" {
+		c.file(name, l)
 		return
 	}
 	b := c.modules[name].Declared

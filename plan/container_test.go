@@ -76,7 +76,7 @@ func TestANodeThatRunsNoContainers(t *testing.T) {
 	for can, want := range map[string]string{
 		"apt systemd":              "has a resource of type container, and the node has no podman: require a module that has a resource of type package with the name podman",
 		"container-runtime docker": "has a resource of type container, and the node has docker and no podman: this version runs containers with podman",
-		"podman systemd":           "has a resource of type container, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does",
+		"podman systemd":           "has a resource of type container, which the host of laptop does not keep: upgrade mesh-host there; one that keeps a folder and no machine never does",
 	} {
 		f := facts("a", "", declared("a", holding(account("w", "container", declaration.Traits{Name: "w", Image: "docker.io/library/nginx@" + string(document.Sum(nil))}))))
 		has := strings.Fields(can)

@@ -85,44 +85,39 @@ func GrantedBy(modules []Module, kind string) []string {
 // not have; empty where there are none, or where it has not said. What the
 // module's resources are is one of them each: an older host does not know them
 // all, and would refuse the whole declaration.
-func (c *compiler) lacks(name string) string {
+func (c *compiler) lacks(name string) lack {
 	if c.facts.Can == nil {
-		return ""
+		return lack{}
 	}
 	b, _ := c.modules[name].counts()
-	can := func(capability string) bool { return slices.Contains(*c.facts.Can, capability) }
 	for _, k := range kept(b) {
-		if !can(k.capability) {
-			if why := c.lacksPodman(k); why != "" {
-				return why
-			}
-			return fmt.Sprintf("has %s, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does", k.what)
+		if !c.has(k.capability) {
+			return c.keepsNone(k)
 		}
 	}
 	var missing []string
 	for _, capability := range b.Capabilities {
-		if !can(capability) {
+		if !c.has(capability) {
 			missing = append(missing, fmt.Sprintf("%q", capability))
 		}
 	}
 	if len(missing) == 0 {
-		return ""
+		return lack{}
 	}
 	slices.Sort(missing)
 	has := "reports none"
 	if can := *c.facts.Can; len(can) > 0 {
 		has = "reports " + strings.Join(can, ", ")
 	}
-	return fmt.Sprintf("needs the capability %s, and the node %s", strings.Join(missing, " and "), has)
+	return lack{why: fmt.Sprintf("needs the capability %s, and the node %s", strings.Join(missing, " and "), has)}
 }
 
 // lacksPodman is that a node has nothing that runs containers, as far as hosts know.
 func (c *compiler) lacksPodman(k keeping) string {
-	has := func(capability string) bool { return slices.Contains(*c.facts.Can, capability) }
 	switch {
-	case k.capability != declaration.Keeps(declaration.Container) || has("podman"):
+	case k.capability != declaration.Keeps(declaration.Container) || c.has("podman"):
 		return ""
-	case has("docker"):
+	case c.has("docker"):
 		return "has " + k.what + ", and the node has docker and no podman: this version runs containers with podman"
 	}
 	return "has " + k.what + ", and the node has no podman: require a module that has a resource of type package with the name podman"
@@ -166,18 +161,18 @@ func keptOf(r manifest.BuiltResource) (all []keeping) {
 
 // cannotDo is lacks, and that a node on which the module would be new has not
 // said what it can.
-func (c *compiler) cannotDo(name string) string {
+func (c *compiler) cannotDo(name string) lack {
 	if c.facts.Can != nil || c.had[name] {
 		return c.lacks(name)
 	}
 	b, _ := c.modules[name].counts()
 	if len(b.Capabilities) > 0 {
 		c.plan.Unheard = true
-		return fmt.Sprintf("needs the capability %q, and the node has not reported yet which it has", b.Capabilities[0])
+		return lack{why: fmt.Sprintf("needs the capability %q, and the node has not reported yet which it has", b.Capabilities[0])}
 	}
 	if all := kept(b); len(all) > 0 {
 		c.plan.Unheard = true
-		return fmt.Sprintf("has %s, and the node has not reported yet which its host keeps", all[0].what)
+		return lack{why: fmt.Sprintf("has %s, and the node has not reported yet which its host keeps", all[0].what)}
 	}
-	return ""
+	return lack{}
 }

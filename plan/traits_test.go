@@ -262,24 +262,59 @@ func TestAnOldHostIsToldNothingThatItDoesNotKeep(t *testing.T) {
 	asks := facts("b c", "", site, runs)
 	asks.Can = &[]string{"keeps-check"}
 	const what = `has a resource with an owner, a group, or a mode above 0777`
-	const lacks = what + `, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does`
+	const lacks = what + `, which the host of laptop does not keep: upgrade mesh-host there; one that keeps a folder and no machine never does`
 	check(t, []compileCase{
 		{name: "an owner", facts: mine, body: "b", wanted: "b c", leftOut: "c: " + lacks},
 		{name: "a mode, and the node has it", facts: ours, body: "b", wanted: "b c", held: "c: " + lacks},
 		{
 			name: "a swap", facts: swaps, body: "b", wanted: "b c",
-			leftOut: "c: has an archive that is swapped, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does",
+			leftOut: "c: has an archive that is swapped, which the host of laptop does not keep: upgrade mesh-host there; one that keeps a folder and no machine never does",
 		},
 		{
 			name: "a command", facts: asks, body: "b", wanted: "b c",
-			leftOut: "c: has a check that runs a command, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does",
+			leftOut: "c: has a check that runs a command, which the host of laptop does not keep: upgrade mesh-host there; one that keeps a folder and no machine never does",
 		},
 		{name: "a mode, and nothing was heard yet", facts: unknown, body: "b", wanted: "b c", leftOut: "c: " + what + ", and the node has not reported yet which its host keeps"},
 	})
-	const why = `has a resource of type user, and the host of the node keeps none: upgrade mesh-host there; one that keeps a folder and no machine never does`
+	const why = `has a resource of type user, which the host of laptop does not keep: upgrade mesh-host there; one that keeps a folder and no machine never does`
 	check(t, []compileCase{
 		{name: "new to the node", facts: old, body: "b", wanted: "a b", leftOut: "a: " + why},
 		{name: "the node has it", facts: had, body: "b", wanted: "a b", held: "a: " + why},
 		{name: "not heard of yet", facts: unheard, body: "b", wanted: "a b", leftOut: "a: has a resource of type user, and the node has not reported yet which its host keeps"},
 	})
+}
+
+// Which node needs which version of the host is said with what it needs it for; and
+// where the version is not why, that is said.
+func TestWhichVersionOfTheHostANodeNeeds(t *testing.T) {
+	t.Parallel()
+	const never = "; one that keeps a folder and no machine never does"
+	user, pkg := account("r", "user", declaration.Traits{Name: "x"}), account("r", "package", declaration.Traits{Name: "x"})
+	unit := account("r", "service", declaration.Traits{Unit: "a.service", State: "running"})
+	for _, c := range []struct {
+		name, host, version string
+		can                 []string
+		of                  manifest.BuiltResource
+		why, needs          string
+	}{
+		{"an older one", "1.3.0", "v1.4.0", nil, user, "has a resource of type user, which the host of laptop (mesh-host 1.3.0) does not keep: upgrade it to 1.4.0, or later" + never, "1.4.0"},
+		{"between two releases", "1.3.0", "v1.3.0-2-gab12cd3", nil, user, "has a resource of type user, which the host of laptop (mesh-host 1.3.0) does not keep: upgrade it to 1.3.0+2.gab12cd3, or later" + never, "1.3.0+2.gab12cd3"},
+		{"as new as the controller", "1.4.0", "v1.4.0", nil, user, "has a resource of type user, which the host of laptop does not keep, though mesh-host 1.4.0 is as new as this controller: one that keeps a folder and no machine never does", ""},
+		{"nobody knows which", "", "v1.4.0", nil, user, "has a resource of type user, which the host of laptop does not keep: upgrade mesh-host there" + never, ""},
+		{"no apt", "1.3.0", "v1.4.0", []string{"systemd"}, pkg, "has a resource of type package, and laptop has no apt", ""},
+		{"apt, and an older one", "1.3.0", "v1.4.0", []string{"apt"}, pkg, "has a resource of type package, which the host of laptop (mesh-host 1.3.0) does not keep: upgrade it to 1.4.0, or later" + never, "1.4.0"},
+		{"no systemd", "1.3.0", "v1.4.0", []string{"apt"}, unit, "has a resource of type service, and laptop does not run systemd", ""},
+	} {
+		for _, had := range []string{"", "a"} {
+			f := facts("a b", had, declared("a", holding(c.of)), declared("b", nil, "directory d /srv"))
+			f.Can, f.Host, f.Version = &c.can, c.host, c.version
+			p := plan.Compile(f)
+			if got := append(p.LeftOut, p.Held...); len(got) != 1 || got[0] != (plan.Reason{Module: "a", Why: c.why, Host: c.needs}) {
+				t.Errorf("%s: %+v", c.name, got)
+			}
+			if got := plan.Conflicts(f); len(got) != 1 || got[0].Why != c.why || got[0].Host != c.needs {
+				t.Errorf("%s, at assignment: %+v", c.name, got)
+			}
+		}
+	}
 }

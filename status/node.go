@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"noxmesh/declaration"
@@ -23,6 +24,7 @@ type NodeFacts struct {
 	Unwell       string          // at its last hello
 	Removal      *Removal        // why nothing new is sent to it, where that is how much it would remove
 	Deaf         trouble.Trouble // its hellos come, and what they are answered changes nothing
+	Version      string          // of the controller, of which a host takes all that it declares
 }
 
 // The states of a node. What is wanted of it was declared to it: Applied when it
@@ -89,6 +91,7 @@ func OfNode(f NodeFacts) Node {
 		if r.Why != plan.NotDeclared {
 			out.Reasons = append(out.Reasons, r)
 		}
+		out.NeedsHost = cmp.Or(out.NeedsHost, r.Host)
 	}
 	if ahead := f.ClockAhead; ahead > clockSlack || ahead < -clockSlack {
 		out.ClockAhead = int64(ahead / time.Second)
@@ -101,13 +104,31 @@ func OfNode(f NodeFacts) Node {
 		out.Modules = []string{}
 	}
 	if n.Refused != nil {
-		out.Refused = n.Refused.Why
+		out.Refused = RefusalOf(n, f.Version)
+		if needsAnother(n, f.Version) {
+			out.NeedsHost = declaration.HostOf(f.Version)
+		}
 	}
 	if n.Report == nil {
 		return out
 	}
 	out.read(*n.Report)
 	return out
+}
+
+// needsAnother reports whether a node refuses what it was told since its host is of
+// another version than the controller, and does not know all of it.
+func needsAnother(n inventory.Node, version string) bool {
+	return n.Refused != nil && declaration.IsUnknown(n.Refused.Why) && version != "" && !declaration.SameRelease(n.Host, version)
+}
+
+// RefusalOf is why a node has refused what it was told, with what to do where a host
+// of this version, which is the controller's, would not.
+func RefusalOf(n inventory.Node, version string) string {
+	if !needsAnother(n, version) {
+		return n.Refused.Why
+	}
+	return fmt.Sprintf("%s; %s runs mesh-host %s: upgrade it to %s, or later", n.Refused.Why, n.Name, n.Host, declaration.HostOf(version))
 }
 
 // read takes in what the last report says of each resource.

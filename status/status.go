@@ -134,6 +134,7 @@ type Node struct {
 	Outcome      string           `json:"outcome,omitempty"` // of the last report
 	Drift        int              `json:"drift,omitempty"`   // resources that the last report found changed by something else, and put back
 	Refused      string           `json:"refused,omitempty"`
+	NeedsHost    string           `json:"needs_host,omitempty"` // the version of mesh-host that takes what its own does not
 	Finding      string           `json:"finding,omitempty"`
 	Trouble      *Trouble         `json:"trouble,omitempty"`
 	Deaf         *Trouble         `json:"deaf,omitempty"` // its hellos come, and what they are answered changes nothing

@@ -1,0 +1,50 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"noxmesh/declaration"
+)
+
+// lack is what a node has not that a module needs; why is empty where it lacks nothing.
+type lack struct {
+	why  string
+	host string // the version of mesh-host that keeps it, where another one may be why
+}
+
+// has reports whether the node has said that it has this capability.
+func (c *compiler) has(capability string) bool {
+	return c.facts.Can != nil && slices.Contains(*c.facts.Can, capability)
+}
+
+// keepsNone is that the host of the node does not keep such a thing. What this
+// controller knows of a host of its own version keeps, whichever has it first.
+func (c *compiler) keepsNone(k keeping) lack {
+	const never = "one that keeps a folder and no machine never does"
+	if why := cmp.Or(c.lacksPodman(k), c.lacksGround(k)); why != "" {
+		return lack{why: why}
+	}
+	what := fmt.Sprintf("has %s, which the host of %s", k.what, c.facts.Node.Name)
+	switch is, least := c.facts.Host, declaration.HostOf(c.facts.Version); {
+	case is == "" || c.facts.Version == "":
+		return lack{why: what + " does not keep: upgrade mesh-host there; " + never}
+	case declaration.SameRelease(is, c.facts.Version):
+		return lack{why: fmt.Sprintf("%s does not keep, though mesh-host %s is as new as this controller: %s", what, is, never)}
+	default:
+		return lack{fmt.Sprintf("%s (mesh-host %s) does not keep: upgrade it to %s, or later; %s", what, is, least, never), least}
+	}
+}
+
+// lacksGround is that there is nothing on the node that a host could keep it with,
+// whatever its version.
+func (c *compiler) lacksGround(k keeping) string {
+	switch {
+	case k.capability == declaration.Keeps(declaration.Package) && !c.has("apt"):
+		return fmt.Sprintf("has %s, and %s has no apt", k.what, c.facts.Node.Name)
+	case k.capability == declaration.Keeps(declaration.Service) && !c.has("systemd"):
+		return fmt.Sprintf("has %s, and %s does not run systemd", k.what, c.facts.Node.Name)
+	}
+	return ""
+}
