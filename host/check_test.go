@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,7 +112,18 @@ func TestCommandsOfChecksOnAMachine(t *testing.T) {
 			ownCommand{"third", "700", "#!/bin/sh\nn=$(cat /run/n || echo 0); echo $((n+1)) >/run/n; [ $n -ge 2 ]"},
 			ownCommand{"leaves", "755", "#!/bin/sh\nsleep 987 & exit 0"},
 		)
-		r.says(t, list(textFile("new", "/srv/new", "x"), runs("Right.sh"), runs("nobody"), runs("root"), runs("third"), runs("leaves")), "new changed", "right-sh ok", "nobody ok", "root ok", "third ok", "leaves ok")
+		rep := r.says(t, list(textFile("new", "/srv/new", "x"), runs("Right.sh"), runs("nobody"), runs("root"), runs("third"), runs("leaves")), "new changed", "right-sh ok", "nobody ok", "root ok", "third ok", "leaves ok")
+		// The mesh takes it that a host keeps whatever a controller of its version knows of.
+		for _, of := range declaration.Types() {
+			if k := declaration.Keeps(of); !of.IsFile() && !slices.Contains(rep.Facts.Capabilities, k) {
+				t.Errorf("the machine does not say that it has %s", k)
+			}
+		}
+		for _, k := range []string{declaration.KeepsOwner, declaration.KeepsSwap, declaration.KeepsCheckCommand} {
+			if !slices.Contains(rep.Facts.Capabilities, k) {
+				t.Errorf("the machine does not say that it has %s", k)
+			}
+		}
 	})
 	r.turn(t, "what is not", func(t *testing.T) {
 		put(t,
