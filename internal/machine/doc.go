@@ -8,5 +8,6 @@
 //
 // It needs root, systemd-nspawn, mmdebstrap, and for the first machine a Debian
 // mirror. Able says what is missing. What this package starts it ends, also when
-// the test fails; what stays is the Debian in the cache.
+// the test fails; what stays is the Debian in the cache. Of a test that is killed the
+// machines go when the next one raises some.
 package machine

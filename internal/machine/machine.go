@@ -164,12 +164,13 @@ func (m *Machine) start() error {
 // groups are the machine's control groups: one, or one in each hierarchy where
 // the old and the new stand side by side.
 func (m *Machine) groups() []string {
-	const root = "/sys/fs/cgroup"
-	if _, err := os.Stat(root + "/cgroup.controllers"); err == nil {
-		return []string{filepath.Join(root, m.netns)}
+	if _, err := os.Stat(cgroups + "/cgroup.controllers"); err == nil {
+		return []string{filepath.Join(cgroups, m.netns)}
 	}
-	return []string{filepath.Join(root, "systemd", m.netns), filepath.Join(root, "unified", m.netns)}
+	return []string{filepath.Join(cgroups, "systemd", m.netns), filepath.Join(cgroups, "unified", m.netns)}
 }
+
+const cgroups = "/sys/fs/cgroup"
 
 // Command is a command that will run inside the machine, which is on.
 func (m *Machine) Command(ctx context.Context, name string, args ...string) *exec.Cmd {

@@ -64,16 +64,16 @@ func raise(t *testing.T) (one, two *machine.Machine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("/var/tmp", "machine") //nolint:usetesting // the usual folder may be on an overlay
+	ground, _, err := machine.NewGround()
 	if err != nil {
 		t.Fatal(err)
 	}
-	net, err := machine.NewNet(ctx, base, dir)
+	net, err := machine.NewNet(ctx, base, ground.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx = context.WithoutCancel(ctx) // what was raised is taken away even when the test was stopped
-	t.Cleanup(func() { gone(t, net, dir) })
+	t.Cleanup(func() { gone(t, net, ground) })
 	for _, m := range []struct {
 		name string
 		to   **machine.Machine
@@ -94,7 +94,7 @@ func raise(t *testing.T) (one, two *machine.Machine) {
 }
 
 // gone closes the net and looks for what is left of it.
-func gone(t *testing.T, net *machine.Net, dir string) {
+func gone(t *testing.T, net *machine.Net, ground *machine.Ground) {
 	t.Helper()
 	if err := net.Close(context.WithoutCancel(t.Context())); err != nil {
 		t.Error(err)
@@ -107,7 +107,7 @@ func gone(t *testing.T, net *machine.Net, dir string) {
 	if err != nil || len(groups) > 0 {
 		t.Errorf("control groups are left: %q, %v", groups, err)
 	}
-	if err := os.Remove(dir); err != nil { // fails when there is anything in it
+	if err := ground.Close(); err != nil { // fails when there is anything in it
 		t.Error(err)
 	}
 }

@@ -21,10 +21,13 @@ func Raise(t testing.TB) (*Net, *Machine) {
 	ctx := context.WithoutCancel(t.Context()) // what was raised is taken away even when the test was stopped
 	base, err := Base(ctx, Cache)
 	must(t, err)
-	dir, err := os.MkdirTemp("/var/tmp", "machine") //nolint:usetesting // the usual folder may be on an overlay
+	ground, swept, err := NewGround()
 	must(t, err)
-	t.Cleanup(func() { must(t, os.Remove(dir)) })
-	net, err := NewNet(ctx, base, dir)
+	if swept != nil { // it was not this test
+		t.Log(swept)
+	}
+	t.Cleanup(func() { must(t, ground.Close()) })
+	net, err := NewNet(ctx, base, ground.Dir)
 	must(t, err)
 	t.Cleanup(func() { must(t, net.Close(ctx)) })
 	m, err := net.Add(ctx, "node")
