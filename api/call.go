@@ -15,13 +15,14 @@ type Row struct {
 	Role    identity.Role // the least that may make the call
 	Summary string        // one sentence, for the description
 	In, Out reflect.Type
+	Limit   int // of its body, in bytes, where that is another than of most
 }
 
 // Call is one question or order: a row with its types.
 type Call[In, Out any] struct{ Row Row }
 
 func call[In, Out any](name, method, path string, role identity.Role, summary string) Call[In, Out] {
-	return Call[In, Out]{Row{name, method, path, role, summary, reflect.TypeFor[In](), reflect.TypeFor[Out]()}}
+	return Call[In, Out]{Row{name, method, path, role, summary, reflect.TypeFor[In](), reflect.TypeFor[Out](), 0}}
 }
 
 // Nothing goes in, or comes out.
@@ -33,6 +34,7 @@ func Table() []Row {
 		Version().Row, Status().Row, Plans().Row, Push().Row,
 		ModuleAdd().Row, Modules().Row, ModuleShow().Row, ModuleRemove().Row, ModuleLook().Row, ModuleHook().Row, ModulePolicy().Row, Declare().Row,
 		NodeAdd().Row, Nodes().Row, NodeShow().Row, NodeRemove().Row, NodeAllow().Row, Assign().Row, Unassign().Row,
+		Secrets().Row, SecretRecipients().Row, SecretSet().Row, SecretRemove().Row,
 		Builds().Row, BuildShow().Row, BuildCheck().Row, Log().Row, Provenance().Row, BuildCancel().Row, Collect().Row, Graph().Row, Why().Row, Change().Row, Owners().Row, Stales().Row,
 		BuilderAdd().Row, Builders().Row, BuilderRemove().Row,
 		LoginAdd().Row, Join().Row, Hook().Row,

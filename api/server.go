@@ -109,17 +109,27 @@ func read[In any](row Row, r *http.Request) (in In, err error) {
 		return in, fill(r, &in)
 	}
 	if hasBody(row.Method) {
-		body, err := io.ReadAll(io.LimitReader(r.Body, int64(inLimits.Bytes)+1))
+		limits := row.limits()
+		body, err := io.ReadAll(io.LimitReader(r.Body, int64(limits.Bytes)+1))
 		if err != nil {
 			return in, fault.Wrap(fault.Unavailable, err, "read the body of %s", row.Name)
 		}
 		if len(body) > 0 {
-			if in, err = document.Decode[In]("body of "+row.Name, body, inLimits); err != nil {
+			if in, err = document.Decode[In]("body of "+row.Name, body, limits); err != nil {
 				return in, err
 			}
 		}
 	}
 	return in, fill(r, &in)
+}
+
+// limits is what is read of the body of this call.
+func (r Row) limits() document.Limits {
+	limits := inLimits
+	if r.Limit > 0 {
+		limits.Bytes = r.Limit
+	}
+	return limits
 }
 
 // readHook reads a hook's body where somebody has signed it, and no further than

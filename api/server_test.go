@@ -68,6 +68,10 @@ func answerAll(s *Server, reached *atomic.Int64) {
 	handleZero(s, NodeAllow(), reached)
 	handleZero(s, Assign(), reached)
 	handleZero(s, Unassign(), reached)
+	handleZero(s, Secrets(), reached)
+	handleZero(s, SecretRecipients(), reached)
+	handleZero(s, SecretSet(), reached)
+	handleZero(s, SecretRemove(), reached)
 	handleZero(s, Builds(), reached)
 	handleZero(s, BuildShow(), reached)
 	handleZero(s, BuildCheck(), reached)
@@ -124,7 +128,7 @@ func TestRolesOfEveryRow(t *testing.T) {
 	// What a viewer may, as a list: a row that is added is denied here until somebody has decided.
 	asks := map[string]bool{
 		"version": true, "status": true, "plan": true, "modules": true, "module": true, "nodes": true, "node": true,
-		"builds": true, "build": true, "log": true, "provenance": true, "builders": true, "graph": true, "why": true, "change": true, "stale": true, "owners": true,
+		"builds": true, "build": true, "log": true, "provenance": true, "builders": true, "graph": true, "why": true, "change": true, "stale": true, "owners": true, "secrets": true,
 	}
 	open := map[string]bool{"join": true, "hook": true}
 	for _, row := range Table() {
@@ -413,6 +417,22 @@ func TestEveryZeroAnswerArrives(t *testing.T) {
 		out := reflect.New(row.Out).Interface()
 		if err := json.Unmarshal([]byte(body), out); code != http.StatusOK || err != nil || strings.Contains(body, "null") {
 			t.Errorf("%s: %d %s, %v", row.Name, code, body, err)
+		}
+	}
+}
+
+// Sealed values for many nodes come at once, and no other call takes as much.
+func TestSealedValuesAreTakenAtOnce(t *testing.T) {
+	t.Parallel()
+	s := serveAll(t, map[string]identity.Role{"operator": identity.Operator})
+	values := strings.Repeat(`{"node":"n","recipient":"r","sealed":"`+strings.Repeat("A", 100<<10)+`"},`, 20)
+	body := `{"version":1,"values":[` + strings.TrimSuffix(values, ",") + `]}`
+	if code, text := s.send(t, "PUT", "/v1/modules/site/secrets/db-url", "operator", strings.NewReader(body)); code != http.StatusOK {
+		t.Errorf("%d %.200s", code, text)
+	}
+	for _, row := range Table() {
+		if (row.Limit > 0) != (row.Name == "secret-set") {
+			t.Errorf("%s takes %d bytes", row.Name, row.Limit)
 		}
 	}
 }

@@ -106,7 +106,7 @@ answer: did my change go out? "mesh status" is that question.`
 		c.GroupID = "ask"
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{s.module(), s.node(), s.assign(), s.unassign(), s.declare(), s.policy(), s.push(), s.build()} {
+	for _, c := range []*cobra.Command{s.module(), s.node(), s.assign(), s.unassign(), s.secret(), s.declare(), s.policy(), s.push(), s.build()} {
 		c.GroupID = "decide"
 		root.AddCommand(c)
 	}

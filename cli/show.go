@@ -39,7 +39,7 @@ func (s *shell) words(begin, text string) {
 type table struct{ term.Table }
 
 func newTable(heads ...string) *table {
-	prose := []string{"", "MODULES", "SANDBOX", "RECEIPT"}
+	prose := []string{"", "MODULES", "SANDBOX", "RECEIPT", "SET"}
 	t := &table{}
 	for _, h := range heads {
 		t.Columns = append(t.Columns, term.Column{Head: h, Prose: slices.Contains(prose, h)})

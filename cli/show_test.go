@@ -193,6 +193,17 @@ func TestWhatAPersonSees(t *testing.T) {
 		"why": func(s *shell) {
 			s.whyNode(api.WhyNode{Name: "zeta", Module: "raid", Belongs: true, Assigned: true, Build: "sha256:1", Stands: "has a check that runs a command, which the host of zeta (mesh-host 1.3.0) does not keep: upgrade it to 1.4.0, or later; one that keeps a folder and no machine never does"})
 		},
+		"secrets": func(s *shell) {
+			s.showSecrets(api.SecretsOut{}, noon)
+			one := api.SecretOut{Module: "board", Secret: "db-url", Name: "alpha", Needed: true, Version: 3, SetAt: ago(time.Hour), SetBy: "anna", Applied: 3}
+			still, not, none, unneeded := one, one, one, one
+			still.Name, still.Applied = "gateway-of-the-second-floor", 2
+			not.Name, not.Applied = "beta", 0
+			none.Name, none.Version, none.SetAt, none.SetBy, none.Applied = "gamma", 0, time.Time{}, "", 2
+			unneeded.Name, unneeded.Needed, unneeded.Applied = "delta", false, 0
+			s.showSecrets(api.SecretsOut{Secrets: []api.SecretOut{one, still, not, none, unneeded}}, noon)
+			s.showSet(api.SecretSetOut{Module: "board", Secret: "db-url", Version: 4, Nodes: []string{"beta", "alpha"}, Without: []string{"gamma"}}, true)
+		},
 		"lists": func(s *shell) {
 			s.showNodeList(api.NodesOut{Nodes: []api.NodeOut{{Node: st.Nodes[0]}, {Node: st.Nodes[1]}, {Node: st.Nodes[len(st.Nodes)-1]}}}, noon)
 			s.showNodeList(api.NodesOut{}, noon)

@@ -15,6 +15,7 @@ import (
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/git"
+	inventorystore "noxmesh/inventory/store"
 	"noxmesh/manifest"
 	troublestore "noxmesh/trouble/store"
 )
@@ -167,6 +168,9 @@ func (c *Controller) answerModuleRemove(ctx context.Context, _ api.Who, in api.M
 	}
 	err = c.write(ctx, func(tx *db.Tx) error {
 		if err := deliverystore.RemoveModule(tx, in.Module, clock.Now()); err != nil {
+			return err
+		}
+		if err := inventorystore.ForgetSecrets(tx, in.Module); err != nil {
 			return err
 		}
 		return troublestore.Clear(tx, forgedKey(in.Module))

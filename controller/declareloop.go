@@ -221,6 +221,10 @@ func (c *Controller) issue(ctx context.Context, l looked) (t declaration.Tuple, 
 	for _, m := range l.plan.Body.Modules {
 		names, contents[m.Module] = append(names, m.Module), m.Content
 	}
+	files, err := secretFiles(l.plan)
+	if err != nil {
+		return t, err
+	}
 	err = c.small.write(ctx, func(tx *db.Tx) error {
 		is, there, err := inventorystore.Unread(tx, n.ID)
 		if err != nil {
@@ -229,7 +233,7 @@ func (c *Controller) issue(ctx context.Context, l looked) (t declaration.Tuple, 
 		if !there || is.Wanted != n.Wanted {
 			return errMoved
 		}
-		t, err = inventorystore.Issue(tx, inventorystore.Issuing{Node: n.ID, Digest: l.short.digest, Modules: names, Contents: contents, At: clock.Now()})
+		t, err = inventorystore.Issue(tx, inventorystore.Issuing{Node: n.ID, Digest: l.short.digest, Modules: names, Contents: contents, Secrets: files, At: clock.Now()})
 		return err
 	})
 	return t, err

@@ -154,9 +154,22 @@ func (v *view) loadInventory(tx *db.Tx) error {
 	for _, n := range v.nodes {
 		v.known.Declare(nil, v.buildsOn(n))
 	}
+	if err := v.loadSecrets(tx); err != nil {
+		return err
+	}
 	applied, err := inventorystore.AllApplied(tx)
 	for node, on := range applied {
 		v.setApplied(node, on)
+	}
+	return err
+}
+
+func (v *view) loadSecrets(tx *db.Tx) error {
+	secrets, err := inventorystore.Secrets(tx)
+	for _, s := range secrets {
+		if n := v.nodes[s.Node]; n != nil {
+			n.secrets = append(n.secrets, s)
+		}
 	}
 	return err
 }
@@ -237,6 +250,9 @@ func readOneOfNode(tx *db.Tx, c db.Change) (func(*view), error) {
 	case "assignment":
 		all, err := inventorystore.AssignmentsOf(tx, c.Key)
 		return func(v *view) { v.setAssigned(c.Key, all) }, err
+	case "secret":
+		all, err := inventorystore.SecretsOf(tx, c.Key)
+		return func(v *view) { v.setSecrets(c.Key, all) }, err
 	case "declared":
 		on, err := deliverystore.DeclaredOn(tx, c.Key)
 		return func(v *view) { v.setDeclared(c.Key, on) }, err

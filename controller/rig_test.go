@@ -245,7 +245,7 @@ func (r *rig) built(module string, is gives) artifact.Build {
 	r.must(err)
 	s := f.Source
 	m := manifest.Built{
-		Format: 1, Module: module, Provides: s.Manifest.Provides, Requires: s.Manifest.Requires, Claims: s.Manifest.Claims, Settings: s.Manifest.Settings,
+		Format: 1, Module: module, Provides: s.Manifest.Provides, Requires: s.Manifest.Requires, Claims: s.Manifest.Claims, Settings: s.Manifest.Settings, Secrets: s.Manifest.Secrets,
 		Instances: s.Manifest.Instances, Grants: s.Manifest.Grants, Capabilities: s.Manifest.Capabilities,
 		Built: manifest.Provenance{Commit: s.Commit, Tree: s.Tree, Platform: "linux/amd64", Closure: []manifest.Input{}},
 	}

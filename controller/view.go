@@ -80,6 +80,7 @@ type nodeView struct {
 	assigned []mesh.Assignment
 	declared map[string]document.Digest    // by module: the build
 	applied  map[document.Digest]time.Time // when each content was first reported as applied
+	secrets  []inventory.Secret            // that are sealed to it, by module and name
 	belong   []string                      // the modules that belong on it, providers first
 	asked    []string                      // every name whose meaning decided that
 	noted    map[string]trouble.Trouble    // by module: why it could not be worked out, as recorded
@@ -172,6 +173,7 @@ func (v *view) planFacts(n *nodeView, modules []plan.Module, asked []string) pla
 		There: v.known.There(asked), Can: capabilities(n.Report), Host: reporter(n.Report), Version: v.version,
 		Mesh: v.mesh, Node: mesh.Node{ID: n.ID, Name: n.Name}, Assigned: n.assigned, Stays: slices.Collect(maps.Keys(n.declared)),
 		Modules: modules, Had: n.Had, Registry: v.registry,
+		Secrets: sealedTo(n.secrets),
 	}
 }
 

@@ -65,7 +65,15 @@ func (c *Controller) handlers() *api.Server {
 	api.Handle(s, api.LoginAdd(), c.answerLoginAdd)
 	api.Handle(s, api.Join(), c.answerJoin)
 	api.Handle(s, api.Hook(), c.answerHook)
+	c.handleSecrets(s)
 	return s
+}
+
+func (c *Controller) handleSecrets(s *api.Server) {
+	api.Handle(s, api.Secrets(), c.answerSecrets)
+	api.Handle(s, api.SecretRecipients(), c.answerSecretRecipients)
+	api.Handle(s, api.SecretSet(), c.answerSecretSet)
+	api.Handle(s, api.SecretRemove(), c.answerSecretRemove)
 }
 
 // socketUser marks a request that came over the unix socket: the file's

@@ -27,6 +27,9 @@ var (
 // that of a setting is.
 func ValidSecretName(name string) bool { return secretName.MatchString(name) }
 
+// ValidSealed reports whether this has the form of a sealed value.
+func ValidSealed(text string) bool { return len(text) <= SealedLimit && sealedText.MatchString(text) }
+
 // SecretModeFlaw is what is wrong with the mode of a file that has secrets: that
 // everybody could read it, or what is more. False where nothing is.
 func SecretModeFlaw(mode string) (Flaw, bool) {

@@ -49,7 +49,7 @@ func builtForm() document.Form[Built] {
 }
 
 func checkBuilt(b Built, r *document.Reading) {
-	m := common{b.Module, b.Summary, b.Provides, b.Requires, b.Instances, b.Grants, b.Claims, b.Capabilities, b.Settings}
+	m := common{b.Module, b.Summary, b.Provides, b.Requires, b.Instances, b.Grants, b.Claims, b.Capabilities, b.Settings, b.Secrets}
 	c := newChecker(r, m)
 	c.common(m)
 	things := make([]thing, len(b.Resources))
@@ -252,7 +252,7 @@ func Derive(src Source, prov Provenance, resolved map[string]Resolved) (Built, e
 	prov.Closure = slices.Compact(prov.Closure)
 	b := Built{
 		Format: Format, Module: src.Module, Summary: src.Summary, Provides: src.Provides, Requires: src.Requires,
-		Instances: src.Instances, Grants: src.Grants, Claims: src.Claims, Capabilities: src.Capabilities, Settings: src.Settings, Built: prov,
+		Instances: src.Instances, Grants: src.Grants, Claims: src.Claims, Capabilities: src.Capabilities, Settings: src.Settings, Secrets: src.Secrets, Built: prov,
 	}
 	for _, x := range src.Resources {
 		y := BuiltResource{ID: x.ID, Type: x.Type, Path: x.Path, Mode: x.Mode, Content: x.Content, Target: x.Target, After: x.After, Traits: x.Traits}

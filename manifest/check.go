@@ -45,6 +45,7 @@ type common struct {
 	claims       []string
 	capabilities []string
 	settings     map[string]Setting
+	secrets      map[string]Secret
 }
 
 // A checker adds to a reading what is wrong with a manifest.
@@ -54,6 +55,9 @@ type checker struct {
 	sorted    []string        // the same
 	instances map[string]Instance
 	within    bool // in an instance, which names nothing of another
+
+	declared map[string]bool // "secret.db-url": what a template may name where it is filled on the node
+	filled   bool            // in the content of a file, which is
 }
 
 func newChecker(r *document.Reading, m common) *checker {
@@ -61,7 +65,11 @@ func newChecker(r *document.Reading, m common) *checker {
 	for name := range m.settings {
 		names["settings."+name] = true
 	}
-	return &checker{r, names, slices.Sorted(maps.Keys(names)), m.instances, false}
+	declared := map[string]bool{}
+	for name := range m.secrets {
+		declared[secretPrefix+name] = true
+	}
+	return &checker{Reading: r, names: names, sorted: slices.Sorted(maps.Keys(names)), instances: m.instances, declared: declared}
 }
 
 // list is some of the sorted names, for people. One that is no name is quoted:
@@ -70,7 +78,7 @@ func list(sorted []string) string {
 	const most = 20
 	var shown []string
 	for _, name := range sorted[:min(len(sorted), most)] {
-		if !settingName.MatchString(strings.TrimPrefix(strings.TrimPrefix(name, "settings."), "node.")) {
+		if !settingName.MatchString(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(name, "settings."), "node."), secretPrefix)) {
 			name = strconv.Quote(document.Short(name))
 		}
 		shown = append(shown, name)
@@ -94,6 +102,7 @@ func (c *checker) common(m common) {
 	}
 	c.nameList("capabilities", m.capabilities)
 	c.settings("settings", m.settings)
+	c.secrets(m.secrets)
 	c.needs(m)
 	c.makes(m.grants)
 }
@@ -256,7 +265,9 @@ func (c *checker) template(path, text string) (names []string, ok bool) {
 		if c.Full() {
 			return nil, false
 		}
-		if !c.names[name] && !c.handedBack(name) {
+		if strings.HasPrefix(name, secretPrefix) {
+			ok = c.secret(path, name) && ok
+		} else if !c.names[name] && !c.handedBack(name) {
 			c.Fault(path, c.nearest(name), "nothing is called %q", "${"+document.Short(name)+"}")
 			ok = false
 		}

@@ -68,7 +68,7 @@ func laterKeys() map[string]string {
 // examples is what the values of a manifest look like, for whoever left one out
 // or wrote another kind.
 func examples() map[string]string {
-	all := map[string]string{
+	all := map[string]string{ //nolint:gosec // nobody's secret
 		"":                       `{"module": "board"}`,
 		"module":                 `"board"`,
 		"summary":                `"What it is, in one line"`,
@@ -96,6 +96,8 @@ func examples() map[string]string {
 		"settings":               `{"port": {"type": "integer", "default": 8080}}`,
 		"settings.*":             `{"type": "integer", "default": 8080}`,
 		"settings.*.type":        `"integer"`,
+		"secrets":                `{"db-url": {"says": "the database that it reads"}}`,
+		"secrets.*":              `{"says": "the database that it reads"}`,
 		"build.in":               `"golang:1.26"`,
 		"build.run":              `[["make", "site"]]`,
 		"build.run[]":            `["make", "site"]`,

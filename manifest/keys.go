@@ -35,6 +35,8 @@ func Keys() []Key {
 		{"settings.NAME.type", "`string`, `integer` or `boolean`; must be there", "what may be chosen. An integer is at most 2⁵³"},
 		{"settings.NAME.default", "a value of that type", "what it is where nothing is chosen. A setting without one must be set by each assignment"},
 		{"settings.NAME.says", "one line", "what it is, for people"},
+		{"secrets", "by name", "what a person gives for each machine with `mesh secret set`, and nobody else reads: `${secret.NAME}` in the content of a file is filled on the machine. It stands in no repository, build or declaration"},
+		{"secrets.NAME.says", "one line", "what it is, for people"},
 		{"resources", "list", "what it puts on a machine"},
 	}
 	return slices.Concat(all, resourceKeys(), buildKeys())
@@ -47,9 +49,9 @@ func resourceKeys() []Key {
 		{"resources[].after", "list of names", "ids of resources earlier in the list that must be right before anything is done about this one, beside those that it stands on by what it says"},
 		{"resources[].drift", "`correct` or `report`", "what becomes of a change that the mesh did not make: it is put back (`correct`, where it is not given), or only reported; then the resource differs, and is never said to be as declared. A changed file, folder or link is noticed within a second, everything else by the drift timer, every five minutes; what is put back again and again is contested, and put back ever more seldom"},
 		{"resources[].path", "absolute path; must be there of a file, a directory, a link, an archive and a mount", "where it is on the machine: clean, below `/`, once in the module, not below a file or a link of it, and not in what is reserved: `/proc`, `/sys`, `/dev` and the host's own"},
-		{"resources[].mode", "four octal digits", "of a file (`0644` where it is not given), at most `0777`, or of a directory (`0755`), at most `3777`: setgid and sticky mean something there. What runs as somebody else comes in a package"},
+		{"resources[].mode", "four octal digits", "of a file (`0644` where it is not given, `0640` where there are secrets in it, which nobody but its owner and its group can be let read), at most `0777`, or of a directory (`0755`), at most `3777`: setgid and sticky mean something there. What runs as somebody else comes in a package"},
 		{"resources[].owner", "name or number of a user", "of a file, a directory, a link and an archive with all that is in it: whose it is; not looked at where it is not given. A number is written as text, as `\"712\"`"},
-		{"resources[].content", "text", "of a file: what is in it, at most 64 KiB"},
+		{"resources[].content", "text", "of a file: what is in it, at most 64 KiB. It alone may have `${secret.NAME}` in it"},
 		{"resources[].from", "relative path", "of a file: the file of the module's folder that it is, as it is, at most 256 MiB"},
 		{"resources[].swap", "`true` or `false`", "of an archive: another one comes in its place all at once, and never file by file. Its folder is wholly the module's then, see below"},
 		{"resources[].target", "text", "of a link: where it leads to"},

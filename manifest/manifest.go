@@ -23,13 +23,14 @@ type Source struct {
 	Claims       []string            `json:"claims,omitempty"`       // "tcp:8080", "udp:53", "name:board"
 	Capabilities []string            `json:"capabilities,omitempty"` // "systemd", "amd64"
 	Settings     map[string]Setting  `json:"settings,omitempty"`
+	Secrets      map[string]Secret   `json:"secrets,omitempty"`
 	Resources    []Resource          `json:"resources,omitempty"`
 	Build        *Build              `json:"build,omitempty"`
 }
 
 // Resource is one thing that the module puts on a machine. In content, path and
 // target, and in the names and paths among the traits, ${settings.NAME}, ${instances.NAME.VALUE}, ${node.name} and ${node.id}
-// are substituted; $${ is a plain ${.
+// are substituted; $${ is a plain ${. In the content of a file ${secret.NAME} is filled on the node.
 type Resource struct {
 	ID       string  `json:"id"`
 	Type     string  `json:"type"` // one of declaration.Types
@@ -82,6 +83,7 @@ type Built struct {
 	Claims       []string            `json:"claims,omitempty"`
 	Capabilities []string            `json:"capabilities,omitempty"`
 	Settings     map[string]Setting  `json:"settings,omitempty"`
+	Secrets      map[string]Secret   `json:"secrets,omitempty"`
 	Resources    []BuiltResource     `json:"resources,omitempty"`
 	Built        Provenance          `json:"built"`
 }
@@ -178,6 +180,7 @@ func (b Built) ContentDigest() (document.Digest, error) {
 		Claims       []string            `json:"claims,omitempty"`
 		Capabilities []string            `json:"capabilities,omitempty"`
 		Settings     map[string]Setting  `json:"settings,omitempty"`
+		Secrets      map[string]Secret   `json:"secrets,omitempty"`
 		Resources    []BuiltResource     `json:"resources,omitempty"`
-	}{b.Format, b.Module, b.Summary, b.Provides, b.Requires, b.Instances, b.Grants, b.Claims, b.Capabilities, b.Settings, b.Resources})
+	}{b.Format, b.Module, b.Summary, b.Provides, b.Requires, b.Instances, b.Grants, b.Claims, b.Capabilities, b.Settings, b.Secrets, b.Resources})
 }

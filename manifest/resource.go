@@ -120,6 +120,7 @@ func (c *checker) thing(at string, t thing) {
 	}
 	if t.content != nil {
 		c.content(at+".content", *t.content)
+		c.secretMode(at, t)
 	}
 	if t.target != "" {
 		c.target(at+".target", t.target)
@@ -207,7 +208,9 @@ func (c *checker) content(path, content string) {
 		c.Fault(path, "want at most "+strconv.Itoa(ContentLimit)+"; put it in a file and name that in from", "%d bytes", len(content))
 		return
 	}
+	c.filled = true
 	c.template(path, content)
+	c.filled = false
 }
 
 func (c *checker) target(path, target string) {

@@ -127,6 +127,7 @@ func commonKeywords() map[string]keywords {
 		"resources[].mode":    {"pattern": octalMode.String() + "|^$"},
 	}
 	maps.Copy(out, settingKeywords("settings"))
+	out["secrets"], out["secrets.*.says"] = named(patternSetting), line()
 	maps.Copy(out, settingKeywords("grants.*.with"))
 	return out
 }

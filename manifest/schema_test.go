@@ -51,7 +51,7 @@ func unseen() map[string]string {
 		"another place in the document": `artifact-not-declared artifact-not-used artifact-no-build id-twice path-in-path path-twice provides-both-scopes
 			provides-scope-itself requires-itself requires-what-it-provides instance-of-itself`,
 		"names in a template": `template-empty template-open template-shell template-unknown
-			instance-none instance-no-value instance-unknown instance-with-name instance-with-instance library-twice`,
+			secret-unknown secret-not-declared secret-elsewhere secret-mode instance-none instance-no-value instance-unknown instance-with-name instance-with-instance library-twice`,
 		"the text":           `duplicate-key instance-twice not-utf8 number-exponent surrogate surrogate-pair-turned`,
 		"what the host owns": `path-reserved`,
 	}

@@ -28,11 +28,12 @@ func sourceForm() document.Form[Source] {
 	for _, key := range []string{"digest", "size"} { // of a built manifest
 		later["resources[]."+key] = "a build says the " + key + " of what it makes; name an artifact of build.artifacts, or a file in from"
 	}
+	later["resources[].secrets"] = "declare them under secrets, beside resources, and write ${secret.NAME} into the content"
 	return document.Form[Source]{Name: "source manifest", Limits: Limits, Later: later, Like: examples(), Check: checkSource}
 }
 
 func checkSource(s Source, r *document.Reading) {
-	m := common{s.Module, s.Summary, s.Provides, s.Requires, s.Instances, s.Grants, s.Claims, s.Capabilities, s.Settings}
+	m := common{s.Module, s.Summary, s.Provides, s.Requires, s.Instances, s.Grants, s.Claims, s.Capabilities, s.Settings, s.Secrets}
 	c := newChecker(r, m)
 	c.common(m)
 	things := make([]thing, len(s.Resources))

@@ -107,7 +107,7 @@ func TestEveryRuleOfASource(t *testing.T) {
 		"from absolute":    {`"meshboard.service"`, `"/etc/shadow"`, `"/etc/shadow" is absolute`},
 		"from self":        {`"meshboard.service"`, `"."`, `at resources[2].from: it is the folder itself`},
 		"from inside":      {`"meshboard.service"`, `"a/../../b"`, `"a/../../b" is not clean`},
-		"content name":     {`${node.name}`, `${secret.x}`, `module.json:16:17: at resources[1].content: nothing is called "${secret.x}"; the names here are node.id, node.name, settings.open, settings.port, settings.title; write $${ for a plain ${`},
+		"content name":     {`${node.name}`, `${nodes.x}`, `module.json:16:17: at resources[1].content: nothing is called "${nodes.x}"; the names here are node.id, node.name, settings.open, settings.port, settings.title; write $${ for a plain ${`},
 		"content open":     {`${node.name}`, `${node.name`, `"${node.name" is not closed; close it with }, or write $${ for a plain ${`},
 		"content end":      {`$${x} $HOME\n`, `${node.id`, `at resources[1].content: "${node.id" is not closed; close it with }, or write $${ for a plain ${`},
 		"content none":     {`${node.name}`, `${}`, `a ${} has no name`},

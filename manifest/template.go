@@ -76,12 +76,20 @@ func Fill(template string, values map[string]string) (string, error) {
 			b.WriteString(p.text)
 			continue
 		}
-		value, ok := values[p.name]
-		if !ok {
-			return "", fault.New(fault.Invalid, "nothing is called %q", "${"+document.Short(p.name)+"}").
-				With("the names here are %s", list(slices.Sorted(maps.Keys(values))))
+		value, err := valueOf(p.name, values)
+		if err != nil {
+			return "", err
 		}
 		b.WriteString(value)
 	}
 	return b.String(), nil
+}
+
+func valueOf(name string, values map[string]string) (string, error) {
+	value, ok := values[name]
+	if !ok {
+		return "", fault.New(fault.Invalid, "nothing is called %q", "${"+document.Short(name)+"}").
+			With("the names here are %s", list(slices.Sorted(maps.Keys(values))))
+	}
+	return value, nil
 }

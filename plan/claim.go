@@ -62,7 +62,7 @@ func (c *compiler) claimed(name string) *worked {
 func outline(s manifest.Source) manifest.Built {
 	b := manifest.Built{
 		Module: s.Module, Provides: s.Provides, Requires: s.Requires, Instances: s.Instances, Grants: s.Grants,
-		Claims: s.Claims, Capabilities: s.Capabilities, Settings: s.Settings,
+		Claims: s.Claims, Capabilities: s.Capabilities, Settings: s.Settings, Secrets: s.Secrets,
 	}
 	for _, r := range s.Resources {
 		b.Resources = append(b.Resources, manifest.BuiltResource{ID: r.ID, Type: r.Type, Path: r.Path, Content: r.Content, Target: r.Target, After: r.After, Traits: r.Traits})

@@ -27,6 +27,16 @@ type Facts struct {
 	Host     string            // the version of the host that said what the node can; empty where it has not said
 	Version  string            // of this program, of which a host keeps all that is known here
 	Registry string            // where the bytes are; has no part in the digest
+	Secrets  Secrets           // that are sealed to this node
+}
+
+// Secrets is sealed values by module and by name.
+type Secrets map[string]map[string]Sealed
+
+// Sealed is a value that one node alone can open.
+type Sealed struct {
+	Version int64
+	Text    string
 }
 
 // Module is what is known of one module, as this node sees it.
@@ -43,7 +53,9 @@ type Plan struct {
 	Wanted  []string // the modules that belong here, providers first, those that cannot be worked out included
 	LeftOut []Reason // new to the node and not worked out; the rest goes on without them
 	Held    []Reason // the node has it and it cannot be worked out: nothing is sent
-	Unheard bool     // some of what is left out waits for what the node has to say of itself
+
+	Versions map[string]map[string]int64 // by the id of a file, of the secrets in it: which of each
+	Unheard  bool                        // some of what is left out waits for what the node has to say of itself
 }
 
 // Reason is why one module cannot be worked out. Since is of the record, and no
@@ -208,7 +220,7 @@ func (c *compiler) settle(name string) {
 	if c.bad[name] {
 		return
 	}
-	if l := cmp.Or(lack{why: c.needs(name)}, c.cannotDo(name)); l.why != "" {
+	if l := cmp.Or(lack{why: c.needs(name)}, c.cannotDo(name).and(c.lacksSecrets(name))); l.why != "" {
 		c.file(name, l)
 		return
 	}
@@ -223,7 +235,7 @@ func (c *compiler) settle(name string) {
 			return
 		}
 	}
-	w := &worked{module: name, build: b}
+	w := &worked{module: name, build: b, sealed: c.facts.Secrets[name]}
 	for _, stands := range []func() string{
 		func() string { return w.work(c.values(name, b.Manifest)) },
 		func() string { return c.ground.conflict(w) },
@@ -248,6 +260,7 @@ func (c *compiler) write() {
 			c.plan.Body.Modules = append(c.plan.Body.Modules, declaration.Module{Module: name, Content: w.build.Content})
 			c.plan.Body.Resources = append(c.plan.Body.Resources, w.resources...)
 			merge(&c.plan.Where, w.where)
+			c.versions(w)
 		}
 	}
 	after(c.plan.Body.Resources)

@@ -156,6 +156,9 @@ func keptOf(r manifest.BuiltResource) (all []keeping) {
 	if t == declaration.Check && r.Traits != nil && !r.Command.IsZero() {
 		all = append(all, keeping{declaration.KeepsCheckCommand, "a check that runs a command"})
 	}
+	if len(r.Secrets()) > 0 {
+		all = append(all, keeping{declaration.KeepsSecrets, "a file with a secret in it"})
+	}
 	return all
 }
 

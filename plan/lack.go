@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"noxmesh/declaration"
 )
@@ -14,6 +15,16 @@ type lack struct {
 	host string // the version of mesh-host that keeps it, where another one may be why
 }
 
+// and is what is lacking with something else that is: a person can see to each
+// without the other.
+func (l lack) and(why string) lack {
+	if l.why != "" && why != "" {
+		why = "; " + why
+	}
+	l.why += why
+	return l
+}
+
 // has reports whether the node has said that it has this capability.
 func (c *compiler) has(capability string) bool {
 	return c.facts.Can != nil && slices.Contains(*c.facts.Can, capability)
@@ -22,18 +33,21 @@ func (c *compiler) has(capability string) bool {
 // keepsNone is that the host of the node does not keep such a thing. What this
 // controller knows of a host of its own version keeps, whichever has it first.
 func (c *compiler) keepsNone(k keeping) lack {
-	const never = "one that keeps a folder and no machine never does"
+	never := "; one that keeps a folder and no machine never does"
+	if k.capability == declaration.KeepsSecrets { // that one does
+		never = ""
+	}
 	if why := cmp.Or(c.lacksPodman(k), c.lacksGround(k)); why != "" {
 		return lack{why: why}
 	}
 	what := fmt.Sprintf("has %s, which the host of %s", k.what, c.facts.Node.Name)
 	switch is, least := c.facts.Host, declaration.HostOf(c.facts.Version); {
 	case is == "" || c.facts.Version == "":
-		return lack{why: what + " does not keep: upgrade mesh-host there; " + never}
+		return lack{why: what + " does not keep: upgrade mesh-host there" + never}
 	case declaration.SameRelease(is, c.facts.Version):
-		return lack{why: fmt.Sprintf("%s does not keep, though mesh-host %s is as new as this controller: %s", what, is, never)}
+		return lack{why: fmt.Sprintf("%s does not keep, though mesh-host %s is as new as this controller%s", what, is, strings.Replace(never, "; ", ": ", 1))}
 	default:
-		return lack{fmt.Sprintf("%s (mesh-host %s) does not keep: upgrade it to %s, or later; %s", what, is, least, never), least}
+		return lack{fmt.Sprintf("%s (mesh-host %s) does not keep: upgrade it to %s, or later%s", what, is, least, never), least}
 	}
 }
 

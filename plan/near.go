@@ -113,7 +113,8 @@ func needsOf(s manifest.Source) any {
 		grants    map[string]manifest.Grant
 		settings  map[string]manifest.Setting
 		asked     map[string][]string
-	}{s.Instances, s.Grants, settingsOf(s), askedOf(s)}
+		secrets   []string
+	}{s.Instances, s.Grants, settingsOf(s), askedOf(s), outline(s).NeedsSecrets()}
 }
 
 // settingsOf is the settings where an instance may name one.

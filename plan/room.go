@@ -57,6 +57,7 @@ func weight(w *worked) int {
 		if r.Traits != nil {
 			n += traitsWeight(r)
 		}
+		n += secretsWeight(r)
 	}
 	for _, text := range w.where.Inline {
 		n += digest + escaped(text)
@@ -87,6 +88,15 @@ func traitsWeight(r *declaration.Resource) int {
 	}
 	for _, text := range r.Volumes {
 		n += escaped(text) + 3 + idLimit
+	}
+	return n
+}
+
+// secretsWeight is how many bytes the sealed values of a file have.
+func secretsWeight(r *declaration.Resource) int {
+	n := 0
+	for name, sealed := range r.Secrets {
+		n += len(name) + len(sealed) + 20
 	}
 	return n
 }

@@ -22,6 +22,7 @@ type worked struct {
 	build     *artifact.Build
 	resources []declaration.Resource
 	claims    []string // beside its paths
+	sealed    map[string]Sealed
 	where     declaration.Where
 }
 
@@ -184,7 +185,7 @@ func (w *worked) file(r manifest.BuiltResource, out *declaration.Resource, value
 		w.where.Blobs = put(w.where.Blobs, r.Digest, declaration.Blob{Repository: w.module, Size: r.Size})
 		return ""
 	}
-	body, err := manifest.Fill(*r.Content, values)
+	body, err := w.body(r, out, values)
 	switch {
 	case err != nil:
 		return err.Error()
@@ -245,6 +246,8 @@ func mode(r manifest.BuiltResource) string {
 	switch {
 	case r.Mode != "":
 		return r.Mode
+	case len(r.Secrets()) > 0:
+		return "0640"
 	case r.Type == string(declaration.File):
 		return "0644"
 	case r.Type == string(declaration.Directory):

@@ -7,6 +7,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/db"
 	"noxmesh/internal/fault"
+	"noxmesh/inventory"
 )
 
 // Issuing is a declaration that is wanted of a node.
@@ -16,7 +17,8 @@ type Issuing struct {
 	Modules []string // the modules that it names
 	At      time.Time
 
-	Contents map[string]document.Digest // by module: what it amounts to there
+	Contents map[string]document.Digest      // by module: what it amounts to there
+	Secrets  map[string]inventory.SecretFile // by the id of a file: the secrets in it
 }
 
 // Issue gives a wanted declaration its place in the order. The digest that was
@@ -46,10 +48,16 @@ func Issue(tx *db.Tx, i Issuing) (declaration.Tuple, error) {
 	if err != nil {
 		return last, err
 	}
+	secrets := ""
+	if len(i.Secrets) > 0 {
+		if secrets, err = db.JSON(i.Secrets); err != nil {
+			return last, err
+		}
+	}
 	next := declaration.Tuple{Epoch: tx.Epoch(), Generation: last.Generation + 1, Digest: i.Digest}
 	tx.Changed("node", i.Node)
-	_, err = tx.Exec(`INSERT INTO ledger (node, generation, epoch, digest, modules, at, contents) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		i.Node, next.Generation, next.Epoch, string(next.Digest), modules, db.Millis(i.At), contents)
+	_, err = tx.Exec(`INSERT INTO ledger (node, generation, epoch, digest, modules, at, contents, secrets) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		i.Node, next.Generation, next.Epoch, string(next.Digest), modules, db.Millis(i.At), contents, secrets)
 	if err != nil || next.Generation%ledgerKept != 0 {
 		return next, err
 	}

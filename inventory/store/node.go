@@ -55,6 +55,7 @@ func RemoveNode(tx *db.Tx, id string, at time.Time) error {
 	tx.Changed("node", id)
 	tx.Changed("assignment", id)
 	tx.Changed("declared", id)
+	tx.Changed("secret", id)
 	n, err := tx.Exec(`UPDATE node SET removed_at = $1 WHERE id = $2 AND removed_at = 0`, db.Millis(at), id)
 	if err != nil {
 		return err
@@ -67,6 +68,7 @@ func RemoveNode(tx *db.Tx, id string, at time.Time) error {
 		`DELETE FROM assignment WHERE node = $1`,
 		`DELETE FROM declared WHERE node = $1`,
 		`DELETE FROM applied WHERE node = $1`,
+		`DELETE FROM secret WHERE node = $1`,
 		`DELETE FROM node_report WHERE node = $1`,
 		`DELETE FROM registry_secret WHERE id = $1`,
 		`DELETE FROM token WHERE target = $1 AND used_at = 0`,
@@ -91,8 +93,8 @@ type Joining struct {
 
 // JoinNode records a node's keys. With the keys that it has, nothing changes.
 // With others it is another machine, or this one made anew: what the last one
-// said of itself no longer counts, its keys are revoked, and it was never told
-// anything. The ledger goes on.
+// said of itself no longer counts, its keys are revoked, what was sealed to them is
+// forgotten, and it was never told anything. The ledger goes on.
 func JoinNode(tx *db.Tx, j Joining) error {
 	n, err := Node(tx, j.ID)
 	if err != nil {
@@ -103,6 +105,11 @@ func JoinNode(tx *db.Tx, j Joining) error {
 	}
 	if n.Sign == j.Sign && n.Nats == j.Nats && n.Seal == j.Seal {
 		return nil
+	}
+	if n.Seal != j.Seal {
+		if err := loseSecrets(tx, j.ID); err != nil {
+			return err
+		}
 	}
 	speaks, err := db.JSON(j.Speaks)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // SaveReport records a node's report, and reports whether it was newer than the
 // last; an older one changes nothing. With it go the trouble of the node and
-// when each content was first applied. Facts that it does not repeat are kept.
+// when each content was first applied, and the versions of secrets. Facts that it does not repeat are kept.
 func SaveReport(tx *db.Tx, r report.Report, envelope []byte, at time.Time) (bool, error) {
 	was, found, err := db.One(tx, scanReport, `SELECT COALESCE(r.sequence, 0), COALESCE(r.report, ''), COALESCE(r.trouble, '')
 		FROM node n LEFT JOIN node_report r ON r.node = n.id WHERE n.id = $1 AND n.removed_at = 0`, r.Node)
@@ -48,7 +48,10 @@ func SaveReport(tx *db.Tx, r report.Report, envelope []byte, at time.Time) (bool
 	if err != nil {
 		return false, err
 	}
-	return true, saveApplied(tx, r, at)
+	if err := saveApplied(tx, r, at); err != nil {
+		return false, err
+	}
+	return true, saveAppliedSecrets(tx, r, at)
 }
 
 type storedReport struct {
