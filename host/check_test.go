@@ -108,7 +108,7 @@ func TestCommandsOfChecksOnAMachine(t *testing.T) {
 [ "$(id -u):$(id -G)" = 65534:65534 ] && [ "$(id-of-root -u)" = 65534 ] && [ "$(pwd)" = / ] && ! read -r x && ! (echo x >/etc/x) 2>/dev/null &&
 	[ "$(env | grep -vc -E '^(PATH|LC_ALL|PWD|_)=')" = 0 ] || { env; id; exit 1; }`},
 			ownCommand{"root", "700", `#!/bin/sh
-[ "$(id -u)" = 0 ] && [ -z "$HOME" ]`},
+[ "$(id -u)" = 0 ] && [ -z "$HOME" ] && grep -q 'NoNewPrivs:.*0' /proc/self/status`},
 			ownCommand{"third", "700", "#!/bin/sh\nn=$(cat /run/n || echo 0); echo $((n+1)) >/run/n; [ $n -ge 2 ]"},
 			ownCommand{"leaves", "755", "#!/bin/sh\nsleep 987 & exit 0"},
 		)
