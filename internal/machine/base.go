@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -41,21 +43,37 @@ func recipe() []string {
 func Base(ctx context.Context, cache string) (string, error) {
 	sum := sha256.Sum256([]byte(strings.Join(append(recipe(), suite), "\n")))
 	base := filepath.Join(cache, suite+"-"+hex.EncodeToString(sum[:6]))
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return "", fault.Wrap(fault.Unavailable, err, "make the cache of machines %q", cache)
-	}
-	lock, err := os.OpenFile(base+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	return base, once(base, func() error { return bootstrap(ctx, base) })
+}
+
+// With is Base with one more package, as apt installs it: what it has brought lies in
+// a layer of its own, so that no other machine has it.
+func With(ctx context.Context, cache, name string) (string, error) {
+	base, err := Base(ctx, cache)
 	if err != nil {
-		return "", fault.Wrap(fault.Unavailable, err, "lock the cache of machines %q", cache)
+		return "", err
+	}
+	layer := base + "+" + name
+	return layer + ":" + base, once(layer, func() error { return install(ctx, base, layer, name) })
+}
+
+// once has something made that is kept, unless it is there.
+func once(kept string, do func() error) error {
+	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "make the cache of machines %q", filepath.Dir(kept))
+	}
+	lock, err := os.OpenFile(kept+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fault.Wrap(fault.Unavailable, err, "lock %q", kept)
 	}
 	defer lock.Close()
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		return "", fault.Wrap(fault.Unavailable, err, "lock the cache of machines %q", cache)
+		return fault.Wrap(fault.Unavailable, err, "lock %q", kept)
 	}
-	if _, err := os.Stat(base); err == nil {
-		return base, nil
+	if _, err := os.Stat(kept); err == nil {
+		return nil
 	}
-	return base, bootstrap(ctx, base)
+	return do()
 }
 
 // bootstrap makes the Debian beside its place and moves it there when it is whole.
@@ -71,6 +89,62 @@ func bootstrap(ctx context.Context, base string) error {
 	}
 	if err := os.Rename(half, base); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "keep the Debian %q", base)
+	}
+	return nil
+}
+
+// install installs a package beside the layer's place, and moves it there when it is
+// whole. Nothing of it is started here.
+func install(ctx context.Context, base, layer, name string) error {
+	half := layer + ".half"
+	root, up := filepath.Join(half, "root"), filepath.Join(half, "up")
+	if err := os.RemoveAll(half); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "remove %q", half)
+	}
+	for _, dir := range []string{root, up, filepath.Join(half, "work")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fault.Wrap(fault.Unavailable, err, "make %q", dir)
+		}
+	}
+	if err := run(ctx, "mount", "-t", "overlay", "overlay", "-o", "lowerdir="+base+",upperdir="+up+",workdir="+half+"/work", root); err != nil {
+		return err
+	}
+	err := installInto(ctx, root, name)
+	if err := errors.Join(err, run(context.WithoutCancel(ctx), "umount", root)); err != nil {
+		return err
+	}
+	if err := os.Rename(up, layer); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "keep the Debian %q", layer)
+	}
+	return os.RemoveAll(half)
+}
+
+// installInto has the apt of the machine that the tests run on, which knows the way to
+// its mirror, install a package into a Debian.
+func installInto(ctx context.Context, root, name string) error {
+	policy := filepath.Join(root, "usr/sbin/policy-rc.d")
+	if err := os.WriteFile(policy, []byte("#!/bin/sh\nexit 101\n"), 0o755); err != nil {
+		return fault.Wrap(fault.Unavailable, err, "write %q", policy)
+	}
+	apt := []string{
+		"DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y", "-o", "Dir=" + root, "-o", "Dir::State::status=" + root + "/var/lib/dpkg/status",
+		"-o", "DPkg::Chroot-Directory=" + root, "-o", "APT::Install-Recommends=0", "-o", "APT::Sandbox::User=root",
+	}
+	for _, args := range [][]string{{"update"}, {"install", name}} {
+		if err := run(ctx, "env", append(slices.Clone(apt), args...)...); err != nil {
+			return err
+		}
+	}
+	lists, archives := filepath.Join(root, "var/lib/apt/lists"), filepath.Join(root, "var/cache/apt")
+	for _, left := range []string{policy, lists, archives} {
+		if err := os.RemoveAll(left); err != nil {
+			return fault.Wrap(fault.Unavailable, err, "remove %q", left)
+		}
+	}
+	for _, dir := range []string{lists + "/partial", archives + "/archives/partial"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fault.Wrap(fault.Unavailable, err, "make %q", dir)
+		}
 	}
 	return nil
 }

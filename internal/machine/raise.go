@@ -14,12 +14,23 @@ import (
 // said by name.
 func Raise(t testing.TB) (*Net, *Machine) {
 	t.Helper()
+	return raise(t, func(ctx context.Context) (string, error) { return Base(ctx, Cache) })
+}
+
+// RaiseWith is Raise, of a machine that has one more package of Debian's.
+func RaiseWith(t testing.TB, name string) (*Net, *Machine) {
+	t.Helper()
+	return raise(t, func(ctx context.Context) (string, error) { return With(ctx, Cache, name) })
+}
+
+func raise(t testing.TB, start func(context.Context) (string, error)) (*Net, *Machine) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("not root: machines are tested where .ci/run runs as root")
 	}
 	must(t, Able())
 	ctx := context.WithoutCancel(t.Context()) // what was raised is taken away even when the test was stopped
-	base, err := Base(ctx, Cache)
+	base, err := start(ctx)
 	must(t, err)
 	ground, swept, err := NewGround()
 	must(t, err)
