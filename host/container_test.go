@@ -156,14 +156,22 @@ func container(name string, t declaration.Traits) declaration.Resource {
 // containers is what the machine has of containers that the mesh has made.
 func (r *real) containers(t testing.TB) string {
 	t.Helper()
-	return r.sh(t, `podman ps --all --format '{{.Names}} {{.Image}} {{.Exited}}' | sort; podman images --format '{{.Repository}}' | sort; ls /etc/systemd/system | grep mesh-container; ls /etc/systemd/system/multi-user.target.wants | grep mesh-container; true`)
+	list := `podman ps --all --format '{{.Names}} {{.Image}} {{.Exited}}'`
+	if r.by == "docker" {
+		list = `docker ps --all --format '{{.Names}} {{.Label "mesh.image"}} {{eq .State "exited"}}'`
+	}
+	return r.sh(t, "%s", list+` | sort; `+r.by+` images --format '{{.Repository}}' | sort; ls /etc/systemd/system | grep mesh-container; ls /etc/systemd/system/multi-user.target.wants | grep mesh-container; true`)
 }
 
 const checkEverySecond = `{"Test":["CMD","/contained","check"],"Interval":1000000000,"Retries":1}`
 
 func TestContainersOnAMachine(t *testing.T) {
 	t.Parallel()
-	r := boots(t)
+	boots(t).keepsContainers(t)
+}
+
+// keepsContainers is what holds of containers, whatever runs them.
+func (r *real) keepsContainers(t *testing.T) {
 	r.turn(t, "run, moved and removed", r.containersMoved)
 	r.turn(t, "the table", r.containerTable)
 	r.turn(t, "what cannot be fetched", r.containersFetched)
@@ -189,7 +197,7 @@ func (r *real) containersMoved(t *testing.T) {
 	pid := func() string { return r.sh(t, "systemctl show -P MainPID mesh-container-web") }
 	odd := "100% $HOME \"x\" \\ 'y'\nz\t;"
 	r.declare(t, web(one, odd))
-	if got := r.sh(t, "mesh-host plan /root/d.json --blobs /root/blobs; [ $? = 3 ] && podman images --quiet"); !strings.HasPrefix(got, "make    m/web  container web: nothing → ") || !strings.HasSuffix(got, "known later") {
+	if got := r.sh(t, "mesh-host plan /root/d.json --blobs /root/blobs; [ $? = 3 ] && %s images --quiet", r.by); !strings.HasPrefix(got, "make    m/web  container web: nothing → ") || !strings.HasSuffix(got, "known later") {
 		t.Error(got) // a plan fetches nothing
 	}
 	r.says(t, web(one, odd), "web changed")
@@ -210,7 +218,7 @@ func (r *real) containersMoved(t *testing.T) {
 	if got := r.answers(t, 8080); !strings.HasPrefix(got, "two|") {
 		t.Error(got)
 	}
-	if got := r.sh(t, "podman images --quiet | wc -l"); got != "1" {
+	if got := r.sh(t, "%s images --quiet | wc -l", r.by); got != "1" {
 		t.Errorf("%s images", got)
 	}
 	r.says(t, nil, "web removed")
@@ -229,6 +237,10 @@ func (r *real) containerTable(t *testing.T) {
 	notSo := func(name string) string {
 		return fmt.Sprintf(`failed (read back "container %s": it is not as declared: `, name)
 	}
+	more := "podman healthcheck run sick says more"
+	if r.by == "docker" {
+		more = "docker inspect sick says more"
+	}
 	var all []declaration.Resource
 	var first, then []string
 	for _, row := range []struct{ name, image, volume, command, port, first, then string }{
@@ -237,7 +249,7 @@ func (r *real) containerTable(t *testing.T) {
 		{name: "exits", image: plain, command: "exit", first: notSo("exits")},
 		{name: "taken", image: plain, port: "8080:8000", first: notSo("taken")},
 		{name: "nowhere", image: plain, volume: "/srv/nowhere:/data", first: notSo("nowhere")},
-		{name: "sick", image: checked, volume: "/srv/sick:/data", first: `failed (read back "container sick": it is not as declared: unhealthy: in /data/sick; podman healthcheck run sick says more)`},
+		{name: "sick", image: checked, volume: "/srv/sick:/data", first: `failed (read back "container sick": it is not as declared: unhealthy: in /data/sick; ` + more + `)`},
 		{name: "slow", image: slow, first: `waiting (read back "container slow": its health check has not passed yet`},
 		{name: "never", image: never, first: `failed (change "container never": fetch the image "mesh.internal/m/never:` + document.Sum([]byte("never")).Hex()[:12] + `": the blob ` + string(document.Sum([]byte("never"))) + ` is not in "/root/blobs"; a blob lies there as sha256/ and its 64 hexadecimal digits)`},
 	} {
@@ -266,7 +278,7 @@ func (r *real) containerTable(t *testing.T) {
 			rep, _ = r.apply(t, all)
 		}
 	}
-	if can := strings.Join(rep.Facts.Capabilities, " "); !strings.Contains(can, "keeps-container") || !strings.Contains(can, "podman") {
+	if can := strings.Join(rep.Facts.Capabilities, " "); !strings.Contains(can, "keeps-container") || !strings.Contains(can, r.by) {
 		t.Errorf("the machine says of itself %s", can)
 	}
 	if got := said(rep); got != want {
@@ -293,7 +305,7 @@ func (r *real) containersFetched(t *testing.T) {
 	fails := func(name, image, why string) {
 		t.Helper()
 		rep, _ := r.apply(t, web(image))
-		if got := sketch(rep); !regexp.MustCompile(why).MatchString(got) {
+		if got := sketch(rep); !regexp.MustCompile(strings.ReplaceAll(why, "RUNNER", r.by)).MatchString(got) {
 			t.Errorf("%s:\n%s", name, got)
 		}
 		if is := r.sh(t, "systemctl show -P MainPID mesh-container-web; systemctl is-active mesh-container-web"); is != was+"\nactive" {
@@ -301,32 +313,38 @@ func (r *real) containersFetched(t *testing.T) {
 		}
 	}
 	d.goesWrong("away")
-	fails("no registry", elsewhere(two), `web failed \(change "container web": pull "10\.77\.0\.1:5000/site/web@sha256:[0-9a-f]{64}": podman says: .*EOF\)`)
+	fails("no registry", elsewhere(two), `web failed \(change "container web": pull "10\.77\.0\.1:5000/site/web@sha256:[0-9a-f]{64}": RUNNER says: .*EOF\)`)
 	d.goesWrong("lost")
-	fails("no blob", elsewhere(two), `web failed \(change "container web": pull .*: podman says: .*404`)
+	fails("no blob", elsewhere(two), `web failed \(change "container web": pull .*: RUNNER says: .*(404|unknown blob)`)
 	d.goesWrong("rotten")
-	fails("other bytes", elsewhere(two), `web failed \(change "container web": pull .*: podman says: .*(does not match|did not match|mismatch|verif)`)
+	fails("other bytes", elsewhere(two), `web failed \(change "container web": pull .*: RUNNER says: .*(does not match|did not match|mismatch|verif)`)
 	d.goesWrong("")
-	fails("no such digest", booted.Gateway+":5000/site/web@"+string(document.Sum([]byte("x"))), `web failed \(change "container web": pull .*: podman says: .*(unknown|404|not found)`)
+	fails("no such digest", booted.Gateway+":5000/site/web@"+string(document.Sum([]byte("x"))), `web failed \(change "container web": pull .*: RUNNER says: .*(unknown|404|not found)`)
 	rotten := drawn(t, "rotten", "")
 	own := r.own(t, "web", rotten)
 	for digest, b := range rotten.blobs {
 		if digest != rotten.digest && !json.Valid(b) {
-			r.put(t, "/root/blobs/sha256/"+digest.Hex(), append(bytes.Clone(b[:len(b)-1]), 1))
+			b = bytes.Clone(b)
+			b[len(b)/2] ^= 1
+			r.put(t, "/root/blobs/sha256/"+digest.Hex(), b)
 		}
 	}
-	fails("other bytes of the mesh's", own, `web failed \(change "container web": take in the image .*: podman says: .*(does not match|did not match|mismatch|verif)`)
+	fails("other bytes of the mesh's", own, `web failed \(change "container web": take in the image .*: RUNNER says: .*(does not match|did not match|mismatch|verif|invalid diffID)`)
 	for digest, b := range rotten.blobs {
 		if digest != rotten.digest && !json.Valid(b) {
 			r.put(t, "/root/blobs/sha256/"+digest.Hex(), b[:len(b)/2])
 		}
 	}
 	fails("half of it", own, `web failed \(change "container web": `)
-	r.sh(t, "mount -t tmpfs -o size=300k tmpfs /var/tmp")
-	fails("no room", elsewhere(two), `web failed \(change "container web": pull .*: podman says: .*no space left on device`)
-	r.sh(t, "umount /var/tmp")
+	on := "/var/tmp"
+	if r.by == "docker" {
+		on = "/var/lib/containers/docker/tmp"
+	}
+	r.sh(t, "mount -t tmpfs -o size=300k tmpfs %s", on)
+	fails("no room", elsewhere(two), `web failed \(change "container web": pull .*no space left on device`)
+	r.sh(t, "umount %s", on)
 	r.says(t, web(elsewhere(two)), "web changed")
-	if got := r.sh(t, "podman images --quiet | wc -l"); got != "1" {
+	if got := r.sh(t, "%s images --quiet | wc -l", r.by); got != "1" {
 		t.Errorf("%s images", got)
 	}
 	r.says(t, nil, "web removed")
@@ -347,13 +365,18 @@ func (r *real) driftOfContainers(t *testing.T) {
 	if rep := r.says(t, all("y"), "conf changed", "web changed"); rep.Resources[1].Found != "started before something that it is made from was changed" || pid() == first {
 		t.Error(rep.Resources[1].Found)
 	}
-	for _, c := range []struct{ name, hand, found string }{
+	type byHand struct{ name, hand, found string }
+	cases := []byHand{
 		{"stopped", "systemctl stop mesh-container-web", "stopped: its main process ended with 0"},
 		{"removed", "podman rm --force web; systemctl stop mesh-container-web", "stopped"},
 		{"another unit", "sed -i s/RestartSec=5/RestartSec=6/ /etc/systemd/system/mesh-container-web.service", "its unit says something else"},
 		{"no unit", "systemctl stop mesh-container-web; rm /etc/systemd/system/mesh-container-web.service; systemctl daemon-reload", ""},
 		{"disabled", "systemctl disable mesh-container-web", "not enabled"},
-	} {
+	}
+	if r.by == "docker" { // whose command says how the container has ended; what a unit is made of is the same
+		cases = []byHand{cases[0], {"removed", "docker rm --force web; systemctl stop mesh-container-web", "its main process ended with 137"}}
+	}
+	for _, c := range cases {
 		r.sh(t, "(%s) >/dev/null 2>&1", c.hand)
 		if rep := r.says(t, all("y"), "conf ok", "web changed"); !strings.Contains(rep.Resources[1].Found, c.found) || !rep.Resources[1].Fixed {
 			t.Errorf("%s: %+v", c.name, rep.Resources[1])
@@ -361,13 +384,17 @@ func (r *real) driftOfContainers(t *testing.T) {
 	}
 	// Somebody else's of that name is not touched.
 	r.says(t, nil, "conf removed", "web removed")
-	r.sh(t, `mkdir -p /root/foreign && cp /usr/local/bin/mesh-host /root/foreign/x && tar -C /root/foreign -c . | podman import - foreign >/dev/null 2>&1 && podman create --name web foreign /x >/dev/null`)
-	r.says(t, all("y"), "conf changed", `web failed (change "container web": podman has a container of that name which the mesh did not make; podman rename gives it another name; or call the declared one otherwise)`)
+	r.sh(t, `mkdir -p /root/foreign && cp /usr/local/bin/mesh-host /root/foreign/x && tar -C /root/foreign -c . | %[1]s import - foreign >/dev/null 2>&1 && %[1]s create --name web foreign /x >/dev/null`, r.by)
+	r.says(t, all("y"), "conf changed", fmt.Sprintf(`web failed (change "container web": %[1]s has a container of that name which the mesh did not make; %[1]s rename gives it another name; or call the declared one otherwise)`, r.by))
 	r.says(t, nil, "conf removed")
-	if got := r.containers(t); got != "web localhost/foreign:latest false\nlocalhost/foreign" {
+	foreign := "web localhost/foreign:latest false\nlocalhost/foreign"
+	if r.by == "docker" {
+		foreign = "web  false\nforeign"
+	}
+	if got := r.containers(t); got != foreign {
 		t.Error(got)
 	}
-	r.sh(t, "podman rm web; podman rmi foreign; rm -r /root/foreign")
+	r.sh(t, "%[1]s rm web; %[1]s rmi foreign; rm -r /root/foreign", r.by)
 }
 
 func (r *real) containersStartAgain(t *testing.T) {
@@ -397,13 +424,16 @@ func (r *real) containersKilled(t *testing.T) {
 	r.depotOfImages(t, two)
 	first := list(container("web", declaration.Traits{Image: r.own(t, "web", one)}))
 	second := list(container("web", declaration.Traits{Image: elsewhere(two)}))
-	r.sweep(t, []string{"podman.", "resource.container.", "resource.staged."}, r.containers, first, second)
+	effects := []string{r.by + "."}
+	if r.by == "podman" { // those of the unit are the same whatever it runs
+		effects = append(effects, "resource.container.", "resource.staged.")
+	}
+	r.sweep(t, effects, r.containers, first, second)
 	// What is left of a container whose unit is gone.
 	r.says(t, first, "web changed")
-	leftOver := `systemctl stop mesh-container-web; podman create --name web --label mesh.container=web $(podman images --quiet) >/dev/null`
 	for _, when := range []string{"before", "after"} {
-		r.sh(t, "%s", leftOver)
-		if _, killed := r.apply(t, nil, "MESH_CRASH=podman.container.remove#1:"+when); !killed {
+		r.sh(t, `systemctl stop mesh-container-web; %[1]s create --name web --label mesh.container=web $(%[1]s images --quiet) >/dev/null`, r.by)
+		if _, killed := r.apply(t, nil, "MESH_CRASH="+r.by+".container.remove#1:"+when); !killed {
 			t.Errorf("%s: it was not killed", when)
 		}
 		if rep, _ := r.apply(t, nil); rep.Outcome != report.OutcomeApplied || r.containers(t) != "" {

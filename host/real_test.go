@@ -30,6 +30,7 @@ type real struct {
 	generation int64
 	disk       bool                      // its state is on a disk of its own, whose power can be cut
 	images     map[document.Digest]int64 // that containers of the mesh are made from, with the size of each manifest
+	by         string                    // what runs containers on it
 }
 
 // boots is a machine for the cases of one test. Where none can be started that is
@@ -37,11 +38,17 @@ type real struct {
 func boots(t *testing.T) *real {
 	t.Helper()
 	net, m := booted.Raise(t)
+	return boot(t, net, m, "podman")
+}
+
+// boot boots a machine with our program on it, on which this runs containers.
+func boot(t *testing.T, net *booted.Net, m *booted.Machine, by string) *real {
+	t.Helper()
 	b, err := os.ReadFile(program(t))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(m.Root, "usr/local/bin/mesh-host"), b, 0o755))
 	m.MustBoot(t)
-	return &real{Machine: m, net: net, images: map[document.Digest]int64{}}
+	return &real{Machine: m, net: net, images: map[document.Digest]int64{}, by: by}
 }
 
 // sh runs a line of shell on the machine, and gives what it wrote.

@@ -73,16 +73,18 @@ func TestContainersTakeTheirPorts(t *testing.T) {
 
 func TestANodeThatRunsNoContainers(t *testing.T) {
 	t.Parallel()
-	for can, want := range map[string]string{
-		"apt systemd":              "has a resource of type container, and the node has no podman: require a module that has a resource of type package with the name podman",
-		"container-runtime docker": "has a resource of type container, and the node has docker and no podman: this version runs containers with podman",
-		"podman systemd":           "has a resource of type container, which the host of laptop does not keep: upgrade mesh-host there; one that keeps a folder and no machine never does",
+	const older = "has a resource of type container, which the host of laptop does not keep: upgrade mesh-host there; one that keeps a folder and no machine never does"
+	for _, c := range []struct{ can, host, want string }{
+		{can: "apt systemd", want: "has a resource of type container, and the node has neither podman nor docker: require a module that has a resource of type package with the name podman"},
+		{can: "container-runtime docker", want: older},
+		{can: "container-runtime docker", host: "1.2.3", want: "has a resource of type container, and the node has docker's daemon without the docker command: require a module that has a resource of type package with the name docker-cli"},
+		{can: "podman systemd", want: older},
 	} {
 		f := facts("a", "", declared("a", holding(account("w", "container", declaration.Traits{Name: "w", Image: "docker.io/library/nginx@" + string(document.Sum(nil))}))))
-		has := strings.Fields(can)
-		f.Can = &has
-		if p := plan.Compile(f); len(p.LeftOut) != 1 || p.LeftOut[0].Why != want {
-			t.Errorf("%s: %+v", can, p.LeftOut)
+		has := strings.Fields(c.can)
+		f.Can, f.Host, f.Version = &has, c.host, c.host
+		if p := plan.Compile(f); len(p.LeftOut) != 1 || p.LeftOut[0].Why != c.want {
+			t.Errorf("%s: %+v", c.can, p.LeftOut)
 		}
 	}
 }

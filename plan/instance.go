@@ -112,15 +112,18 @@ func (c *compiler) lacks(name string) lack {
 	return lack{why: fmt.Sprintf("needs the capability %s, and the node %s", strings.Join(missing, " and "), has)}
 }
 
-// lacksPodman is that a node has nothing that runs containers, as far as hosts know.
-func (c *compiler) lacksPodman(k keeping) string {
+// lacksRunner is that a node has nothing that runs containers. One that has docker has
+// an older host, or docker's daemon and no command.
+func (c *compiler) lacksRunner(k keeping) string {
 	switch {
 	case k.capability != declaration.Keeps(declaration.Container) || c.has("podman"):
 		return ""
+	case c.has("docker") && c.facts.Host != "" && declaration.SameRelease(c.facts.Host, c.facts.Version):
+		return "has " + k.what + ", and the node has docker's daemon without the docker command: require a module that has a resource of type package with the name docker-cli"
 	case c.has("docker"):
-		return "has " + k.what + ", and the node has docker and no podman: this version runs containers with podman"
+		return ""
 	}
-	return "has " + k.what + ", and the node has no podman: require a module that has a resource of type package with the name podman"
+	return "has " + k.what + ", and the node has neither podman nor docker: require a module that has a resource of type package with the name podman"
 }
 
 // keeping is what only some hosts keep: the capability of those that do, and what

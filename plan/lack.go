@@ -37,7 +37,7 @@ func (c *compiler) keepsNone(k keeping) lack {
 	if k.capability == declaration.KeepsSecrets { // that one does
 		never = ""
 	}
-	if why := cmp.Or(c.lacksPodman(k), c.lacksGround(k)); why != "" {
+	if why := cmp.Or(c.lacksRunner(k), c.lacksGround(k)); why != "" {
 		return lack{why: why}
 	}
 	what := fmt.Sprintf("has %s, which the host of %s", k.what, c.facts.Node.Name)

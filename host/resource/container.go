@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"noxmesh/declaration"
+	"noxmesh/host/container"
 	"noxmesh/host/keep"
-	"noxmesh/host/podman"
 	"noxmesh/host/system"
 	"noxmesh/image"
 	"noxmesh/internal/fault"
@@ -20,7 +20,7 @@ const (
 	unitsFolder = "/etc/systemd/system"
 )
 
-// containers is what podman runs, each in a unit of systemd that the host keeps: to
+// containers is what podman or docker runs, each in a unit of systemd that the host keeps: to
 // run, to be restarted and to come up at boot is the unit's, as of any service. The
 // note of one says what of it cannot be seen on the machine.
 type containers struct{}
@@ -29,20 +29,23 @@ type containers struct{}
 type contained struct {
 	*holding
 	of    image.Reference
+	by    runner // what is to run it
 	note  containerNote
-	unit  *holding         // its unit, as a service that is declared to run
-	is    podman.Container // none where its ID is empty
-	image podman.Image     // the declared one; none where its ID is empty
-	file  string           // what is in the file of its unit
+	unit  *holding            // its unit, as a service that is declared to run
+	is    container.Container // none where its ID is empty
+	image container.Image     // the declared one; none where its ID is empty
+	file  string              // what is in the file of its unit
+	left  []runner            // who else has one of it
 	wrong []string
 }
 
-// look reads the unit of each as that of a service, and what podman has of each: one
-// child process for all of them, and one more where an image has a check.
+// look reads the unit of each as that of a service, and what its runner has of each: one
+// question for all of them, and one more where an image has a check.
 func (containers) look(ctx context.Context, p *pass, all []*holding) {
+	by := runnerOf(p.sys)
 	containers := make([]*contained, 0, len(all))
 	for _, h := range all {
-		c := newContained(h)
+		c := newContained(h, by)
 		if before, _ := h.found.memory.(*contained); before != nil { // before it was changed
 			c.note, c.unit = before.note, before.unit
 			c.unit.found = stand{memory: c.unit.found.memory}
@@ -50,27 +53,43 @@ func (containers) look(ctx context.Context, p *pass, all []*holding) {
 		containers = append(containers, c)
 	}
 	services{}.look(ctx, p, unitsOf(containers))
-	is, err := podman.Of(p.sys).Containers(ctx, namesOf(all))
+	find(ctx, by, containers)
 	for _, c := range containers {
-		if err != nil {
-			c.failed(err)
-			continue
+		if c.err == nil {
+			if err := c.read(ctx, p); err != nil {
+				c.failed(err)
+			}
 		}
-		c.is = is[c.name()]
-		if err := c.read(ctx, p); err != nil {
-			c.failed(err)
-			continue
-		}
-		c.judge()
 	}
-	watchHealth(ctx, p, containers)
+	awaitStart(ctx, p, by, containers)
+	for _, c := range containers {
+		if c.err == nil {
+			c.judge()
+		}
+	}
+	watchHealth(ctx, by, containers)
 	for _, c := range containers {
 		c.say()
 	}
 }
 
-func newContained(h *holding) *contained {
-	c := &contained{holding: h, note: readContainerNote(h.hold.Note)}
+// find asks the runner for those that are there.
+func find(ctx context.Context, by runner, all []*contained) {
+	names := make([]string, len(all))
+	for i, c := range all {
+		names[i] = c.name()
+	}
+	is, err := by.Containers(ctx, names)
+	for _, c := range all {
+		if err != nil {
+			c.failed(err)
+		}
+		c.is = is[c.name()]
+	}
+}
+
+func newContained(h *holding, by runner) *contained {
+	c := &contained{holding: h, by: by, note: readContainerNote(h.hold.Note)}
 	c.of, _ = image.Parse(h.want.Image) // it was checked
 	unit := declaration.ContainerUnit(h.name())
 	c.unit = &holding{
@@ -106,18 +125,30 @@ func (c *contained) read(ctx context.Context, p *pass) error {
 	if c.file, err = p.sys.Text(path.Join(unitsFolder, c.unit.want.Unit), unitLimit); err != nil && !system.Absent(err) {
 		return err
 	}
-	if c.note.Of != c.want.Image {
-		c.image, _, err = podman.Of(p.sys).Image(ctx, c.want.Image)
-		return err
+	if c.note.Of != has(c.by, c.want.Image) {
+		if c.image, err = c.declared(ctx, ""); err != nil {
+			return err
+		}
+	} else {
+		c.image = container.Image{ID: c.note.Image, Check: c.note.Check}
 	}
-	c.image = podman.Image{ID: c.note.Image, Check: c.note.Check}
-	return nil
+	return c.lookElsewhere(ctx, p)
+}
+
+// declared is the declared image where the runner has it: that is told by its digest, or
+// by that of its configuration where the runner knows it by nothing else.
+func (c *contained) declared(ctx context.Context, config string) (container.Image, error) {
+	is, there, err := c.by.Image(ctx, localName(c.of))
+	if err != nil || !there || !is.Is(c.of.Digest) && !is.Is(config) {
+		return container.Image{}, err
+	}
+	return is, nil
 }
 
 // judge says how the container is not as declared, but for its health.
 func (c *contained) judge() {
 	if c.foreign() {
-		c.wrong = []string{"podman has a container of that name which the mesh did not make"}
+		c.wrong = []string{c.by.Name() + " has a container of that name which the mesh did not make"}
 		return
 	}
 	c.wrong = nil
@@ -126,7 +157,7 @@ func (c *contained) judge() {
 	case c.is.ID == "":
 	case c.image.ID == "" || c.is.Image != c.image.ID:
 		c.wrong = append(c.wrong, "made from "+c.is.Called)
-	case c.is.Labels[podman.MarkLabel] != mark:
+	case c.is.Labels[container.MarkLabel] != mark:
 		c.wrong = append(c.wrong, "started as something else was declared")
 	}
 	if c.file != "" && (c.image.ID == "" || c.file != c.text()) && len(c.wrong) == 0 {
@@ -135,7 +166,10 @@ func (c *contained) judge() {
 	if !c.unit.found.same {
 		c.wrong = append(c.wrong, c.unit.found.says)
 	} else if !c.is.Running {
-		c.wrong = append(c.wrong, "podman does not run it")
+		c.wrong = append(c.wrong, c.by.Name()+" does not run it")
+	}
+	for _, r := range c.left {
+		c.wrong = append(c.wrong, r.Name()+" has one of it as well")
 	}
 }
 
@@ -148,7 +182,7 @@ func (c *contained) say() {
 		return
 	}
 	c.note.Unit = c.unit.hold.Note
-	same := len(c.wrong) == 0 && c.note.Of == c.want.Image
+	same := len(c.wrong) == 0 && c.note.Of == has(c.by, c.want.Image)
 	if len(c.wrong) == 0 && !same {
 		c.wrong = []string{"nobody knows which image it is made from"}
 	}
@@ -160,6 +194,7 @@ func (c *contained) say() {
 		c.found.says = nothing
 	}
 	if same {
+		c.note.by(c.by.Name())
 		c.hold.Note = c.note.String()
 	}
 }
@@ -170,13 +205,17 @@ func (containers) mean(p *pass, all []*holding) {
 		c, _ := h.found.memory.(*contained)
 		switch s := c.service(); {
 		case c.foreign():
-			h.refused("podman rename gives it another name; or call the declared one otherwise", "%s", c.wrong[0])
+			h.refused(c.by.Name()+" rename gives it another name; or call the declared one otherwise", "%s", c.wrong[0])
+			continue
+		case c.by.Short(c.name()):
+			h.refused("call it by a longer one", "%s has no containers of so short a name", c.by.Name())
 			continue
 		case s.unit.Load == "masked":
 			h.refused(advice(s.unit), "its unit is masked: nothing can start it")
 			continue
 		}
-		if own := localName(c.of); !slices.Contains(c.note.Brought, own) && (c.image.ID == "" || p.hasBrought(own)) {
+		c.note.takes(c.by)
+		if own := has(c.by, localName(c.of)); !slices.Contains(c.note.Brought, own) && (c.image.ID == "" || p.hasBrought(own)) {
 			c.note.Brought = append(c.note.Brought, own)
 		}
 		c.takesUnit()
@@ -214,6 +253,9 @@ func (containers) change(ctx context.Context, p *pass, all []*holding) {
 		if err := c.write(p); err != nil {
 			return err
 		}
+		if err := c.endElsewhere(ctx); err != nil {
+			return err
+		}
 		ready = append(ready, c)
 		return nil
 	})
@@ -229,44 +271,53 @@ func (containers) change(ctx context.Context, p *pass, all []*holding) {
 	}
 }
 
-// bring has podman have the image, and reads back that it is the declared one.
+// bring has the runner have the image, and reads back that it is the declared one.
 func (c *contained) bring(ctx context.Context, p *pass) error {
-	if c.note.Of == c.want.Image {
-		there := false
-		var err error
-		if c.image, there, err = podman.Of(p.sys).Image(ctx, c.want.Image); err != nil || there && c.image.ID == c.note.Image {
+	if c.note.Of == has(c.by, c.want.Image) {
+		is, there, err := c.by.Image(ctx, localName(c.of))
+		if err != nil {
+			return err
+		}
+		if c.image = is; there && is.ID == c.note.Image {
 			c.image.Check = c.note.Check
+			return nil
+		}
+		if c.image, err = c.declared(ctx, ""); err != nil {
 			return err
 		}
 	}
-	check := c.image.Check
-	var err error
-	switch {
-	case c.of.IsOwn():
-		check, err = c.fetch(ctx, p)
-	case c.image.ID == "":
-		err = podman.Of(p.sys).Pull(ctx, c.want.Image)
-	}
+	is, err := c.fetched(ctx, p)
 	if err != nil {
 		return err
 	}
-	is, there, err := podman.Of(p.sys).Image(ctx, c.want.Image)
-	if err != nil {
-		return err
-	}
-	if !there || !is.Is(c.of.Digest) {
-		return fault.New(fault.Conflict, "read back the image %q: podman does not have it", c.want.Image)
-	}
-	if !c.of.IsOwn() {
-		check = is.Check
-	}
-	is.Check = check
 	c.image = is
-	c.note.Of, c.note.Image, c.note.Check = c.want.Image, is.ID, check
+	c.note.Of, c.note.Image, c.note.Check = has(c.by, c.want.Image), is.ID, is.Check
 	c.hold.Note = c.note.String()
 	p.record.Holds[c.hold.Subject] = c.hold
 	p.dirty = true
 	return nil
+}
+
+// fetched is the declared image, which the runner has by now.
+func (c *contained) fetched(ctx context.Context, p *pass) (container.Image, error) {
+	if c.of.IsOwn() {
+		return c.fetch(ctx, p)
+	}
+	if c.image.ID == "" {
+		if err := c.by.Pull(ctx, c.want.Image); err != nil {
+			return container.Image{}, err
+		}
+	}
+	return c.readBack(ctx, "")
+}
+
+// readBack is the declared image, which must be there.
+func (c *contained) readBack(ctx context.Context, config string) (container.Image, error) {
+	is, err := c.declared(ctx, config)
+	if err == nil && is.ID == "" {
+		err = fault.New(fault.Conflict, "read back the image %q: %s does not have it", c.want.Image, c.by.Name())
+	}
+	return is, err
 }
 
 // write makes the file of the unit what it should be, and says what is to be done
@@ -280,7 +331,7 @@ func (c *contained) write(p *pass) error {
 		}
 		s.unit.Stale = true
 	}
-	if c.is.ID == "" || !c.is.Running || c.is.Image != c.image.ID || c.is.Labels[podman.MarkLabel] != c.mark() {
+	if c.is.ID == "" || !c.is.Running || c.is.Image != c.image.ID || c.is.Labels[container.MarkLabel] != c.mark() {
 		s.idle = true
 	}
 	return nil
@@ -289,7 +340,7 @@ func (c *contained) write(p *pass) error {
 // dropOld removes the images that the host has brought and that are not declared any
 // more, once the new one runs. What somebody uses stays.
 func (c *contained) dropOld(ctx context.Context, p *pass) error {
-	own := localName(c.of)
+	own := has(c.by, localName(c.of))
 	if !slices.ContainsFunc(c.note.Brought, func(name string) bool { return name != own }) {
 		return nil
 	}
@@ -306,16 +357,24 @@ func (c *contained) dropOld(ctx context.Context, p *pass) error {
 	return err
 }
 
-// dropImages removes these images but for one, and is those that stay.
+// dropImages removes these images but for one, and is those that stay. Those of a runner
+// that the machine has no more went with it.
 func dropImages(ctx context.Context, p *pass, names []string, but string) ([]string, error) {
 	var left []string
+	all := runners(p.sys)
 	for i, name := range names {
 		if name == but {
 			left = append(left, name)
 			continue
 		}
-		if _, err := podman.Of(p.sys).RemoveImage(ctx, name); err != nil {
-			return append(left, names[i:]...), err
+		of, image := whose(name)
+		for _, r := range all {
+			if r.Name() != of {
+				continue
+			}
+			if err := r.RemoveImage(ctx, image); err != nil {
+				return append(left, names[i:]...), err
+			}
 		}
 	}
 	return left, nil

@@ -4,13 +4,12 @@ import (
 	"context"
 
 	"noxmesh/host/keep"
-	"noxmesh/host/podman"
 	"noxmesh/host/system"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
 
-// leave ends the container, and takes away its unit, what podman has of it, and the
+// leave ends the container, and takes away its unit, what its runner has of it, and the
 // images that the host has brought for it and nobody else uses. What it has written
 // into folders of the machine stays.
 func (containers) leave(ctx context.Context, p *pass, all []*holding) {
@@ -20,7 +19,7 @@ func (containers) leave(ctx context.Context, p *pass, all []*holding) {
 			h.stays = h.hold.Subject + " was there before, and stays"
 			continue
 		}
-		c := newContained(h)
+		c := newContained(h, runnerOf(p.sys))
 		c.takesUnit()
 		ours = append(ours, c)
 	}
@@ -41,23 +40,30 @@ func (c *contained) takeAway(ctx context.Context, p *pass) error {
 	if c.unit.err != nil {
 		return c.unit.err
 	}
-	engine := podman.Of(p.sys)
-	is, err := engine.Containers(ctx, []string{c.name()})
-	if err == nil && is[c.name()].Ours() {
-		if err = engine.RemoveContainer(ctx, c.name()); err == nil {
-			is, err = engine.Containers(ctx, []string{c.name()})
+	for _, r := range c.ranBy(p) {
+		if err := c.removeFrom(ctx, r); err != nil {
+			return err
 		}
-		if err == nil && is[c.name()].Ours() {
-			err = fault.New(fault.Conflict, "podman still has it")
-		}
-	}
-	if err != nil {
-		return err
 	}
 	if err := c.removeUnit(ctx, p); err != nil {
 		return err
 	}
-	_, err = dropImages(ctx, p, c.note.Brought, "")
+	_, err := dropImages(ctx, p, c.note.Brought, "")
+	return err
+}
+
+// removeFrom has this runner have no container of it.
+func (c *contained) removeFrom(ctx context.Context, r runner) error {
+	is, err := r.Containers(ctx, []string{c.name()})
+	if err != nil || !is[c.name()].Ours() {
+		return err
+	}
+	if err := r.RemoveContainer(ctx, c.name()); err != nil {
+		return err
+	}
+	if is, err = r.Containers(ctx, []string{c.name()}); err == nil && is[c.name()].Ours() {
+		err = fault.New(fault.Conflict, "%s still has it", r.Name())
+	}
 	return err
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"noxmesh/host/podman"
+	"noxmesh/host/container"
 	"noxmesh/internal/fault"
 )
 
@@ -17,7 +17,7 @@ const (
 // watchHealth looks at the checks of those that run as declared, and waits for a
 // moment for those that have not passed yet. What has not after that is waited for by
 // looking again.
-func watchHealth(ctx context.Context, p *pass, all []*contained) {
+func watchHealth(ctx context.Context, by runner, all []*contained) {
 	began := time.Now()
 	tick := time.NewTicker(healthEvery)
 	defer tick.Stop()
@@ -26,7 +26,7 @@ func watchHealth(ctx context.Context, p *pass, all []*contained) {
 		for i, c := range left {
 			ids[i] = c.is.ID
 		}
-		healths, err := podman.Of(p.sys).Health(ctx, ids)
+		healths, err := by.Health(ctx, ids)
 		left = slices.DeleteFunc(left, func(c *contained) bool {
 			if err != nil {
 				c.failed(err)
@@ -56,7 +56,7 @@ func withChecks(all []*contained) []*contained {
 }
 
 // health takes in what a check has come to, and reports whether that is all.
-func (c *contained) health(h podman.Health, patient bool) bool {
+func (c *contained) health(h container.Health, patient bool) bool {
 	said := ""
 	if h.Says != "" {
 		said = ": " + h.Says
@@ -64,7 +64,7 @@ func (c *contained) health(h podman.Health, patient bool) bool {
 	switch {
 	case h.Status == "unhealthy":
 		c.wrong = []string{"unhealthy" + said}
-		c.unit.found.todo = "podman healthcheck run " + c.name() + " says more"
+		c.unit.found.todo = c.by.More(c.name()) + " says more"
 	case h.Status == "starting" && patient:
 		return false
 	case h.Status == "starting":

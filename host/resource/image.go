@@ -7,26 +7,43 @@ import (
 	"runtime"
 
 	"noxmesh/document"
-	"noxmesh/host/podman"
+	"noxmesh/host/container"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci/remote"
 )
 
 // fetch takes in an image that the mesh has made. It comes the way that every other
-// blob comes, with the login of this host, and podman is given the bytes and no more.
-func (c *contained) fetch(ctx context.Context, p *pass) (*podman.Check, error) {
+// blob comes, with the login of this host, and the runner is given the bytes and no
+// more. What it has then is the declared image where it knows it by the digest of the
+// manifest, or by that of the configuration which that manifest names: that one says
+// in turn by its digests what each layer is, and the runner takes in no other.
+func (c *contained) fetch(ctx context.Context, p *pass) (container.Image, error) {
 	i := fetching{pass: p, digest: document.Digest(c.of.Digest), name: localName(c.of)}
 	if err := i.read(ctx); err != nil {
-		return nil, err
+		return container.Image{}, err
 	}
-	check, err := podman.ParseCheck(i.config)
-	if err != nil || c.image.ID != "" { // it is there already
-		return check, err
+	check, err := container.ParseCheck(i.config)
+	if err != nil {
+		return container.Image{}, err
 	}
-	return check, podman.Of(p.sys).Load(ctx, i.name, func(a *podman.Archive) error { return i.write(ctx, a) })
+	config := string(document.Sum(i.config))
+	is, err := c.declared(ctx, config)
+	if err != nil {
+		return is, err
+	}
+	if is.ID == "" {
+		if err := c.by.Load(ctx, i.name, func(a *container.Archive) error { return i.write(ctx, a) }); err != nil {
+			return is, err
+		}
+		if is, err = c.readBack(ctx, config); err != nil {
+			return is, err
+		}
+	}
+	is.Check = check
+	return is, nil
 }
 
-// fetching is an image on its way to podman.
+// fetching is an image on its way to a runner.
 type fetching struct {
 	*pass
 	name             string
@@ -52,15 +69,17 @@ func (i *fetching) read(ctx context.Context) error {
 	return err
 }
 
-// write is the whole image as podman reads it.
-func (i *fetching) write(ctx context.Context, a *podman.Archive) error {
+// write is the whole image as a runner reads it.
+func (i *fetching) write(ctx context.Context, a *container.Archive) error {
 	for _, small := range [][]byte{i.manifest, i.config} {
 		if err := a.Blob(document.Sum(small), int64(len(small)), fillText(string(small))); err != nil {
 			return err
 		}
 	}
 	done := map[document.Digest]bool{}
+	layers := make([]document.Digest, 0, len(i.is.Layers))
 	for _, layer := range i.is.Layers {
+		layers = append(layers, layer.Digest)
 		if done[layer.Digest] {
 			continue
 		}
@@ -70,7 +89,7 @@ func (i *fetching) write(ctx context.Context, a *podman.Archive) error {
 			return fault.Add(err, "fetch a layer of the image %q", i.name)
 		}
 	}
-	return a.Index(i.name, i.digest, int64(len(i.manifest)))
+	return a.End(container.Manifest{Name: i.name, Digest: i.digest, Size: int64(len(i.manifest)), Config: document.Sum(i.config), Layers: layers})
 }
 
 // part is a small part of an image, checked.

@@ -40,8 +40,8 @@ type kind interface {
 // rankedKind is a kind, and how it goes with the others.
 type rankedKind struct {
 	of    declaration.Type
-	needs []string // what is all there on a machine that has such things at all
-	early bool     // what is no longer declared of it goes before anything else is done, not after
+	needs [][]string // of one of these all is there on a machine that has such things at all; none needs nothing
+	early bool       // what is no longer declared of it goes before anything else is done, not after
 	kind
 }
 
@@ -51,13 +51,13 @@ const booted = "/run/systemd/system" // is there where systemd has booted the ma
 // What is no longer declared goes in the opposite order.
 func kinds() []rankedKind {
 	return []rankedKind{
-		{of: declaration.Package, kind: packaged{}, needs: []string{"/usr/bin/apt-get"}}, // it may bring groups that users are in
+		{of: declaration.Package, kind: packaged{}, needs: [][]string{{"/usr/bin/apt-get"}}}, // it may bring groups that users are in
 		{of: declaration.Group, kind: groups{}},
 		{of: declaration.User, kind: users{}},
 		{of: declaration.Sysctl, kind: sysctls{}},
-		{of: declaration.Mount, kind: mounted{}, needs: []string{"/bin/mount"}},
-		{of: declaration.Service, kind: services{}, early: true, needs: []string{booted}},
-		{of: declaration.Container, kind: containers{}, early: true, needs: []string{booted, "/usr/bin/podman"}},
+		{of: declaration.Mount, kind: mounted{}, needs: [][]string{{"/bin/mount"}}},
+		{of: declaration.Service, kind: services{}, early: true, needs: [][]string{{booted}}},
+		{of: declaration.Container, kind: containers{}, early: true, needs: runContainers()},
 		{of: declaration.Check, kind: checked{least: 5 * time.Second, most: 30 * time.Second}},
 	}
 }
@@ -68,7 +68,7 @@ func (e *Engine) Keeps() []string {
 	defer e.sys.Forget()
 	var all []string
 	for _, k := range e.kinds {
-		if e.sys.Whole() && !slices.ContainsFunc(k.needs, func(file string) bool { return !e.sys.Has(file) }) {
+		if e.sys.Whole() && (len(k.needs) == 0 || slices.ContainsFunc(k.needs, e.hasAll)) {
 			all = append(all, declaration.Keeps(k.of))
 		}
 	}
@@ -79,6 +79,10 @@ func (e *Engine) Keeps() []string {
 		all = append(all, declaration.KeepsSecrets)
 	}
 	return all
+}
+
+func (e *Engine) hasAll(files []string) bool {
+	return !slices.ContainsFunc(files, func(file string) bool { return !e.sys.Has(file) })
 }
 
 // holding is one resource that is no file, on its way through a wave; or what the

@@ -33,8 +33,8 @@ func (r *Root) Facts() report.Facts {
 		paths []string // any of them
 	}{
 		{"apt", []string{"/usr/bin/apt-get"}},
-		{"container-runtime", []string{"/usr/bin/dockerd", "/usr/bin/podman"}},
-		{"docker", []string{"/usr/bin/dockerd"}},
+		{"container-runtime", []string{"/usr/sbin/dockerd", "/usr/bin/dockerd", "/usr/bin/podman"}},
+		{"docker", []string{"/usr/sbin/dockerd", "/usr/bin/dockerd"}}, // Debian's, and docker's own
 		{"podman", []string{"/usr/bin/podman"}},
 		{"systemd", []string{"/run/systemd/system"}}, // it is there where systemd has booted the machine
 	} {

@@ -132,6 +132,14 @@ func TestFacts(t *testing.T) {
 	if f := r.Facts(); strings.Join(f.Capabilities, " ") != "container-runtime podman systemd" {
 		t.Errorf("%+v", f)
 	}
+	for _, where := range []string{"usr/bin", "usr/sbin"} {
+		must(t, os.MkdirAll(filepath.Join(dir, where), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, where, "dockerd"), nil, 0o755))
+		if f := r.Facts(); strings.Join(f.Capabilities, " ") != "container-runtime docker podman systemd" {
+			t.Errorf("%s: %+v", where, f)
+		}
+		must(t, os.Remove(filepath.Join(dir, where, "dockerd")))
+	}
 }
 
 func TestAHandleThatWasForgottenOpensNothing(t *testing.T) {

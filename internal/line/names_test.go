@@ -40,6 +40,7 @@ func elsewhere() map[string]string {
 		upgrades = "no host of the line is a package: TestTheHostIsUpgradedOnAMachine of host kills it on a machine that has booted"
 		swaps    = "no story of the line swaps an archive: TestKilledAnywhere of host kills it"
 		contains = "no host of the line is on a machine: TestContainersOnAMachine of host kills it on one that has booted"
+		docks    = "no host of the line is on a machine: TestContainersOfDockerOnAMachine of host kills it on one that has booted"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
@@ -65,6 +66,7 @@ func elsewhere() map[string]string {
 		"version.program.keep": upgrades, "version.program.confirm": upgrades, "version.program.drop": upgrades, "version.failures.forget": upgrades,
 		"resource.host.restart": upgrades,
 		"podman.image.pull":     contains, "podman.image.load": contains, "podman.image.remove": contains, "podman.container.remove": contains,
+		"docker.image.pull": docks, "docker.image.load": docks, "docker.image.remove": docks, "docker.container.remove": docks,
 		"resource.container.remove": contains, "resource.container.forget": contains,
 		"resource.units.reload": services, "resource.units.forget": services,
 		"resource.unit.enable": services, "resource.unit.disable": services, "resource.unit.reset": services, "resource.unit.restart": services,

@@ -1,4 +1,4 @@
-package podman
+package container
 
 import (
 	"testing"
@@ -38,19 +38,4 @@ func FuzzParseCheck(f *testing.F) {
 			t.Errorf("%+v is no check", check)
 		}
 	})
-}
-
-// The last line that a program says is why it has ended.
-func TestLastWords(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"":                            "",
-		"Trying to pull\nError: no\n": "no",
-		"one line":                    "one line",
-		"Error: payload does not match any of the supported image formats:\n * oci: a\n * oci-archive: untarring: unexpected EOF\n * dir: b\n": "untarring: unexpected EOF",
-	} {
-		if got := loadWords(in); got != want {
-			t.Errorf("%q is %q, want %q", in, got, want)
-		}
-	}
 }
