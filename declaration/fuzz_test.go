@@ -1,6 +1,7 @@
 package declaration_test
 
 import (
+	"strings"
 	"testing"
 
 	"noxmesh/declaration"
@@ -11,7 +12,9 @@ import (
 func FuzzDecode(f *testing.F) {
 	documenttest.Fuzz(f, documenttest.Codec[declaration.Declaration]{
 		Decode: declaration.Decode, Encode: declaration.Declaration.Encode,
-	}, 1, documenttest.Seeds(f, "testdata/v1/*.json")...)
+	}, 2, append(documenttest.Seeds(f, "testdata/v1/*.json"),
+		[]byte(`{"body":{"modules":[{"content":"sha256:`+strings.Repeat("0", 64)+`","module":"a"}],"resources":[{"command":"raid","id":"a/a","type":"check"},`+
+			`{"command":["a",""],"id":"a/b","image":"r.example/x@sha256:`+strings.Repeat("0", 64)+`","name":"x","type":"container"}]},"epoch":1,"format":1,"generation":1,"mesh":"mesh0001","name":"n","node":"nodenode","where":{}}`))...)
 }
 
 // FuzzDecodeFile: what stands in a file is what came in a message.

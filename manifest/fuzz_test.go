@@ -23,7 +23,9 @@ func FuzzDecodeSource(f *testing.F) {
 				t.Errorf("the schema refuses it: %v", err)
 			}
 		},
-	}, 130, documenttest.Seeds(f, "testdata/v1/*.json", "testdata/bad/*.json")...)
+	}, 130, append(documenttest.Seeds(f, "testdata/v1/*.json", "testdata/bad/*.json"),
+		[]byte(`{"module": "a", "resources": [{"id": "a", "type": "check", "command": "raid"}, {"id": "b", "type": "check", "tcp": "a:1", "command": []},
+			{"id": "c", "type": "container", "name": "x", "image": "r.example/x@sha256:`+strings.Repeat("0", 64)+`", "command": ["a", ""]}]}`))...)
 }
 
 func FuzzDecodeBuilt(f *testing.F) {

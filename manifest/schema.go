@@ -216,7 +216,11 @@ func command() keywords {
 // there is that a key is there and says something; an empty content does.
 func there(name string) keywords {
 	out := keywords{"required": []string{name}}
-	if name != "content" {
+	switch name {
+	case "content":
+	case "command": // which is a list elsewhere
+		out["properties"] = keywords{name: keywords{"minLength": 1, "minItems": 1}}
+	default:
 		out["properties"] = keywords{name: keywords{"minLength": 1}}
 	}
 	return out
@@ -255,13 +259,13 @@ func keysOf(f fields) keywords {
 }
 
 // commandOf is how a resource with these fields says what it runs: a check by a name,
-// and a container by words.
+// and a container by words. The other form says nothing.
 func commandOf(f fields) (form keywords, ok bool) {
 	if slices.Contains(f.may, "command") {
-		return keywords{"type": "array"}, true
+		return keywords{"maxLength": 0}, true
 	}
 	asks := slices.ContainsFunc(f.source, func(choices string) bool { return slices.Contains(strings.Split(choices, "|"), "command") })
-	return keywords{"type": "string", "pattern": patternAsked + "|^$"}, asks
+	return keywords{"maxItems": 0, "pattern": patternAsked + "|^$"}, asks
 }
 
 func exactlyOne(names []string) keywords {

@@ -104,6 +104,13 @@ func TestTheSchemaTakesWhatTheDecoderTakes(t *testing.T) {
 	if _, err := manifest.DecodeSource("module.json", []byte(library)); err != nil || validate(source, []byte(library)) != nil {
 		t.Errorf("a library: %v, %v", err, validate(source, []byte(library)))
 	}
+	commands := `{"module": "a", "resources": [{"id": "a", "type": "check", "command": "${settings.a}-raid"}, {"id": "b", "type": "check", "tcp": "a:1", "command": []},
+		{"id": "c", "type": "container", "name": "x", "image": "r.example/x@sha256:` + strings.Repeat("0", 64) + `", "command": ["a", ""]},
+		{"id": "d", "type": "container", "name": "y", "image": "r.example/x@sha256:` + strings.Repeat("0", 64) + `", "command": ""}, {"id": "e", "type": "directory", "path": "/e", "command": ""}],
+		"settings": {"a": {"type": "string"}}}`
+	if _, err := manifest.DecodeSource("module.json", []byte(commands)); err != nil || validate(source, []byte(commands)) != nil {
+		t.Errorf("commands: %v, %v", err, validate(source, []byte(commands)))
+	}
 	empty := `{"module": "a", "provides": [{"name": "x", "scope": ""}], "resources": [{"id": "a", "type": "file", "path": "/a", "content": "", "from": "", "mode": "", "target": "", "artifact": ""}],
 		"build": {"artifacts": {"js": {"type": "library", "language": "js", "path": ""}}}}`
 	if _, err := manifest.DecodeSource("module.json", []byte(empty)); err != nil || validate(source, []byte(empty)) != nil {
