@@ -17,6 +17,7 @@ import (
 
 const (
 	imageLimit  = time.Hour // for one image to come
+	imagesOnce  = 4         // that come side by side: the way is kept busy while one of them is unpacked
 	unitsFolder = "/etc/systemd/system"
 )
 
@@ -244,11 +245,13 @@ func (p *pass) hasBrought(name string) bool {
 // change brings the image of each, and only then has its unit started anew: until the
 // image is there and is the declared one, what ran before goes on.
 func (containers) change(ctx context.Context, p *pass, all []*holding) {
+	bringImages(ctx, p, all)
 	var ready []*contained
 	each(ctx, imageLimit, all, func(ctx context.Context, h *holding) error {
 		c, _ := h.found.memory.(*contained)
-		if err := c.bring(ctx, p); err != nil {
-			return err
+		if h.hold.Note = c.note.String(); p.record.Holds[h.hold.Subject] != h.hold {
+			p.record.Holds[h.hold.Subject] = h.hold
+			p.dirty = true
 		}
 		if err := c.write(p); err != nil {
 			return err
@@ -292,9 +295,6 @@ func (c *contained) bring(ctx context.Context, p *pass) error {
 	}
 	c.image = is
 	c.note.Of, c.note.Image, c.note.Check = has(c.by, c.want.Image), is.ID, is.Check
-	c.hold.Note = c.note.String()
-	p.record.Holds[c.hold.Subject] = c.hold
-	p.dirty = true
 	return nil
 }
 
@@ -303,10 +303,14 @@ func (c *contained) fetched(ctx context.Context, p *pass) (container.Image, erro
 	if c.of.IsOwn() {
 		return c.fetch(ctx, p)
 	}
-	if c.image.ID == "" {
-		if err := c.by.Pull(ctx, c.want.Image); err != nil {
-			return container.Image{}, err
-		}
+	if c.image.ID != "" {
+		return c.readBack(ctx, "")
+	}
+	if is, err := c.declared(ctx, ""); err != nil || is.ID != "" { // it has come since, for another one
+		return is, err
+	}
+	if err := c.by.Pull(ctx, c.want.Image); err != nil {
+		return container.Image{}, err
 	}
 	return c.readBack(ctx, "")
 }

@@ -12,6 +12,29 @@ import (
 	"noxmesh/internal/oci/remote"
 )
 
+// bringImages has the runner have the image of each: those of different names side by
+// side, and one that is of several once, and found there by the others.
+func bringImages(ctx context.Context, p *pass, all []*holding) {
+	var first []*holding
+	same := map[string][]*holding{}
+	for _, h := range all {
+		c, _ := h.found.memory.(*contained)
+		name := localName(c.of)
+		if len(same[name]) == 0 {
+			first = append(first, h)
+		}
+		same[name] = append(same[name], h)
+	}
+	together(ctx, imageLimit, imagesOnce, first, func(ctx context.Context, h *holding) error {
+		c, _ := h.found.memory.(*contained)
+		each(ctx, imageLimit, same[localName(c.of)], func(ctx context.Context, h *holding) error {
+			c, _ := h.found.memory.(*contained)
+			return c.bring(ctx, p)
+		})
+		return nil // each has its own
+	})
+}
+
 // fetch takes in an image that the mesh has made. It comes the way that every other
 // blob comes, with the login of this host, and the runner is given the bytes and no
 // more. What it has then is the declared image where it knows it by the digest of the
