@@ -1,6 +1,7 @@
 package host
 
 import (
+	"noxmesh/host/keep"
 	"noxmesh/host/resource"
 	"noxmesh/sealed"
 )
@@ -15,4 +16,4 @@ func (m *member) Open(module, name, text string) ([]byte, error) {
 }
 
 // Mark is what the host's record knows files with secrets by.
-func (m *member) Mark() []byte { return m.keys.seal.For("mesh-host record") }
+func (m *member) Mark() []byte { return keep.Mark(m.keys.seal) }

@@ -1,7 +1,6 @@
 package resource
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -108,9 +107,7 @@ func (e *eye) has(d document.Digest) bool {
 
 // keyed is the digest of what was read, as the record has it of a file with secrets.
 func (e *eye) keyed() document.Digest {
-	mac := hmac.New(sha256.New, e.mark)
-	mac.Write(e.sum)
-	return keep.KeyedDigest(mac.Sum(nil))
+	return keep.KeyedDigest(e.mark, e.sum)
 }
 
 // stageFile writes a file beside its place, with the bytes that fill writes.

@@ -110,6 +110,7 @@ func TestOnAMachineNothingIsGreenThatIsNot(t *testing.T) {
 	m, node := onMachine(t)
 	m.noMirrorHasIt(node)
 	m.startedAndDoesNotRun(node)
+	m.rotated(node)
 	m.imageThatDoesNotCome(node)
 	m.failedDownload(node)
 	m.cutOff(node)

@@ -24,6 +24,7 @@ import (
 	"noxmesh/identity"
 	"noxmesh/internal/invariant"
 	"noxmesh/inventory"
+	"noxmesh/sealed"
 	"noxmesh/status"
 )
 
@@ -282,6 +283,7 @@ func (w *told) first() {
 	w.head("site", commit)
 	insist(w.mesh, api.ModuleAdd(), api.ModuleAddIn{Module: "site", Repository: address})
 	insist(w.mesh, api.Assign(), api.AssignIn{Module: "site", Node: "node1"})
+	w.givesSecret(commit, onlyNode1)
 	insist(w.mesh, api.ModulePolicy(), api.PolicyIn{Module: "site", Policy: "auto"})
 	w.isOut(commit)
 	w.asks(commit)
@@ -289,11 +291,46 @@ func (w *told) first() {
 	mustHold(w.t, "after the first", invariant.Always(w.see(w.mesh)))
 }
 
+// onlyNode1 is the value of a secret, which nobody else may know.
+const onlyNode1 = "a-value-that-node1-alone-may-know"
+
+// givesSecret is a person who gives the secret of the site a value, again and again
+// until it is kept. The controller may have kept it and died before it said so.
+func (w *told) givesSecret(commit, value string) {
+	w.t.Helper()
+	sum := sha256.Sum256([]byte("sealed"))
+	w.gives("a secret", value, w.root("node1", "etc/app/sealed"), w.root("node1", "etc/app/.mesh-new-"+hex.EncodeToString(sum[:8]))) // where it waits for its name
+	w.until("its source is read", func(s status.Status) string {
+		if got := moduleOf(s, "site").Source.Commit; got != commit {
+			return "it is at " + got
+		}
+		return ""
+	})
+	w.poll("a secret is given", func() string {
+		to, err := api.Do(w.t.Context(), w.client, api.SecretRecipients(), api.SecretRecipientsIn{Module: "site", Secret: "token", Nodes: []string{"node1"}})
+		if err != nil {
+			return err.Error()
+		}
+		in := api.SecretSetIn{Module: "site", Secret: "token", Version: to.Version}
+		for _, r := range to.Recipients {
+			text, err := sealed.Seal(r.Recipient, sealed.Value{For: sealed.For{Mesh: to.Mesh, Node: r.Node, Module: "site", Name: "token"}, Version: to.Version, Value: []byte(value)})
+			must(w.t, err)
+			in.Values = append(in.Values, api.Sealed{Node: r.Node, Recipient: r.Recipient, Sealed: text})
+		}
+		_, err = api.Do(w.t.Context(), w.client, api.SecretSet(), in)
+		if err != nil {
+			w.hears(err.Error() + "\n")
+		}
+		return words(err)
+	})
+}
+
 // second changes each thing in each way, and third changes it back.
 func (w *told) second() {
 	w.t.Helper()
 	w.round(changed())
 	w.holds("node1", "opt/site/index.html", "second")
+	w.holds("node1", "etc/app/sealed", "two: "+onlyNode1)
 	w.lacks("node1", "srv/deep")
 }
 
@@ -303,6 +340,7 @@ func (w *told) third() {
 	again["public/new/n"] = ""
 	w.round(again)
 	w.holds("node1", "opt/site/index.html", "first")
+	w.holds("node1", "etc/app/sealed", "one: "+onlyNode1)
 	w.lacks("node1", "moves/to")
 }
 
@@ -479,8 +517,9 @@ func insist[In, Out any](m *mesh, call api.Call[In, Out], in In) (out Out) {
 // more than comes with the trees: it is fetched for itself.
 func everything() files {
 	return files{
-		"module.json": `{"module": "site", "resources": [
+		"module.json": `{"module": "site", "secrets": {"token": {}}, "resources": [
 			{"id": "dir", "type": "directory", "path": "/etc/app", "mode": "0750"},
+			{"id": "sealed", "type": "file", "path": "/etc/app/sealed", "content": "one: ${secret.token}"},
 			{"id": "conf", "type": "file", "path": "/etc/app/conf", "mode": "0640", "content": "one"},
 			{"id": "same", "type": "file", "path": "/etc/app/same", "from": "same"},
 			{"id": "gone", "type": "file", "path": "/srv/deep/gone", "content": "gone"},
@@ -498,8 +537,9 @@ func everything() files {
 
 func changed() files {
 	return files{
-		"module.json": `{"module": "site", "resources": [
+		"module.json": `{"module": "site", "secrets": {"token": {}}, "resources": [
 			{"id": "dir", "type": "directory", "path": "/etc/app", "mode": "0700"},
+			{"id": "sealed", "type": "file", "path": "/etc/app/sealed", "mode": "0600", "content": "two: ${secret.token}"},
 			{"id": "conf", "type": "file", "path": "/etc/app/conf", "mode": "0600", "content": "one"},
 			{"id": "same", "type": "file", "path": "/etc/app/same", "from": "same"},
 			{"id": "link", "type": "link", "path": "/etc/current", "target": "app/same"},

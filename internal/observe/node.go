@@ -3,12 +3,14 @@ package observe
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"noxmesh/declaration"
@@ -18,6 +20,7 @@ import (
 	"noxmesh/internal/fault"
 	"noxmesh/internal/invariant"
 	"noxmesh/link"
+	"noxmesh/sealed"
 )
 
 // looks is how often a node is looked at until it stands still meanwhile. One
@@ -149,11 +152,15 @@ func things(f *keep.Folder, root string, declared []declaration.Resource, n *inv
 	if err != nil {
 		return false, err
 	}
+	mark, err := markOf(f)
+	if err != nil {
+		return false, err
+	}
 	n.Things = []invariant.Thing{}
 	for e := range before.Entries.Sorted() {
 		n.Things = append(n.Things, invariant.Thing{
 			Path: e.Place(), Resource: e.ID, Done: e.Phase == keep.Done, Made: e.Origin == keep.Made,
-			Want: want(e.Thing), Found: found(filepath.Join(root, e.Place()), e.Thing),
+			Want: want(e.Thing), Found: keyed(found(filepath.Join(root, e.Place()), e.Thing), e.Thing, mark),
 		})
 	}
 	held, err := holds(root, before, declared)
@@ -166,6 +173,37 @@ func things(f *keep.Folder, root string, declared []declaration.Resource, n *inv
 		return false, err
 	}
 	return bytes.Equal(before.Encode(), after.Encode()), nil
+}
+
+// markOf is what the node knows files with secrets by; nil where it has no key yet.
+func markOf(f *keep.Folder) ([]byte, error) {
+	id, err := f.Identity()
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	k, err := sealed.ParseKey(id.Seal)
+	if err != nil {
+		return nil, err
+	}
+	return keep.Mark(k), nil
+}
+
+// keyed is what was found of a thing, in the words that the record has for a file with
+// secrets where it is one.
+func keyed(found string, t keep.Thing, mark []byte) string {
+	before, after, ok := strings.Cut(found, "sha256:")
+	if !ok || !keep.Keyed(t.Digest) {
+		return found
+	}
+	digits, whose, _ := strings.Cut(after, " ")
+	sum, err := hex.DecodeString(digits)
+	if err != nil {
+		return found
+	}
+	return strings.TrimSuffix(before+string(keep.KeyedDigest(mark, sum))+" "+whose, " ")
 }
 
 func want(t keep.Thing) string {
