@@ -32,7 +32,7 @@ func NewNames(things int, called func(n int) string) Names {
 
 // Find is the number of the thing with this name; false where none has it.
 func (x *Names) Find(name string) (int, bool) {
-	at, found := x.seek(name)
+	at, found := x.seek(name, x.hash(name))
 	if !found {
 		return 0, false
 	}
@@ -42,8 +42,10 @@ func (x *Names) Find(name string) (int, bool) {
 // Add gives the n-th thing its name. Where another one has that name, that is found by
 // it no longer.
 func (x *Names) Add(n int) {
-	at, found := x.seek(x.called(n))
-	x.slots[at] = slot{x.hash(x.called(n)), uint32(n) + 1}
+	name := x.called(n)
+	hash := x.hash(name)
+	at, found := x.seek(name, hash)
+	x.slots[at] = slot{hash, uint32(n) + 1}
 	if found {
 		return
 	}
@@ -54,7 +56,7 @@ func (x *Names) Add(n int) {
 
 // Drop forgets a name, before its thing is called something else.
 func (x *Names) Drop(name string) {
-	at, found := x.seek(name)
+	at, found := x.seek(name, x.hash(name))
 	if !found {
 		return
 	}
@@ -71,9 +73,8 @@ func (x *Names) Drop(name string) {
 	x.slots[at] = slot{}
 }
 
-// seek is the slot that a name has, or would have.
-func (x *Names) seek(name string) (at int, found bool) {
-	hash := x.hash(name)
+// seek is the slot that a name with this hash has, or would have.
+func (x *Names) seek(name string, hash uint32) (at int, found bool) {
 	for at = int(hash) & (len(x.slots) - 1); ; at = x.after(at) {
 		s := x.slots[at]
 		if s.thing == 0 {

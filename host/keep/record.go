@@ -219,10 +219,10 @@ func (r Record) line(line string) error {
 		if w.bad || !e.valid() {
 			return fault.New(fault.Invalid, "not a thing of the record")
 		}
-		if _, ok := r.Entries.Get(e.Thing.Path); ok {
+		before := r.Entries.Len()
+		if r.Entries.Put(e); r.Entries.Len() == before {
 			return fault.New(fault.Invalid, "%q stands there twice", document.Short(e.Thing.Path))
 		}
-		r.Entries.Put(e)
 		return nil
 	case "hold":
 		h := w.hold()
