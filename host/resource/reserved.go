@@ -28,13 +28,7 @@ func Refuse(sys *system.Root, body declaration.Body) error {
 		if !r.Type.IsFile() && (subject == "" || len(r.Traits.Flaws(r.Type)) > 0) {
 			return fault.New(fault.Denied, "resource %q is not one of type %q", r.ID, string(r.Type))
 		}
-		if err := twice(seen, r, subject); err != nil {
-			return err
-		}
-		if r.Path == subject {
-			continue
-		}
-		if err := twice(seen, r, r.Path); err != nil {
+		if err := twice(seen, r, subject, r.Path); err != nil {
 			return err
 		}
 	}
@@ -42,11 +36,13 @@ func Refuse(sys *system.Root, body declaration.Body) error {
 }
 
 // twice is that one of what a resource is about another one is about as well.
-func twice(seen map[string]string, r *declaration.Resource, about string) error {
-	if other, ok := seen[about]; ok && about != "" && other != r.ID {
-		return fault.New(fault.Denied, "resource %q: its path %q is that of %q as well", r.ID, about, other)
+func twice(seen map[string]string, r *declaration.Resource, about ...string) error {
+	for _, what := range about {
+		if other, ok := seen[what]; ok && what != "" && other != r.ID {
+			return fault.New(fault.Denied, "resource %q: its path %q is that of %q as well", r.ID, what, other)
+		}
+		seen[what] = r.ID
 	}
-	seen[about] = r.ID
 	return nil
 }
 
