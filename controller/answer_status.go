@@ -219,7 +219,9 @@ func planOf(v *view, n *nodeView) (status.Plan, error) {
 	out.Removal = heldBack(n.Node, removalOf(n.Node, p, want), want)
 	for _, m := range p.Body.Modules {
 		commit := ""
-		if b := v.made[n.declared[m.Module]]; b != nil {
+		if b := v.made[n.declared[m.Module]]; b != nil && b.Content == m.Content {
+			commit = b.Manifest.Built.Commit
+		} else if b := v.before(n, m.Module); b != nil {
 			commit = b.Manifest.Built.Commit
 		}
 		out.Modules = append(out.Modules, status.PlanModule{Module: m.Module, Content: string(m.Content), Commit: commit})

@@ -211,7 +211,7 @@ func (v *view) setSaid(node string, said inventorystore.Said, there bool) {
 	if there {
 		n.Report = &said.Report
 	}
-	if !sameCapabilities(was, n.Report) {
+	if !n.saysTheSame(was) {
 		n.worked.Store(nil)
 	}
 }

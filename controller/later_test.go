@@ -2,6 +2,7 @@ package controller
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +25,7 @@ type oldHost struct {
 	version           string
 	counter, sequence int64
 	accepted          declaration.Tuple
+	has               declaration.Body
 	refused           *link.Refusal
 }
 
@@ -67,10 +69,10 @@ func (h *oldHost) hellos(knows bool) bool {
 	if !knows {
 		text = bytes.ReplaceAll(text, []byte(`"type":"directory"`), []byte(`"type":"portal"`))
 	}
-	if _, err := declaration.Decode(text); err != nil {
+	if d, err := declaration.Decode(text); err != nil {
 		h.refused = &link.Refusal{Epoch: of.Epoch, Generation: of.Generation, Digest: of.Digest, Why: declaration.WhyUnknown(err)}
 	} else {
-		h.accepted, h.refused = of, nil
+		h.accepted, h.has, h.refused = of, d.Body, nil
 	}
 	return true
 }
@@ -80,8 +82,13 @@ func (h *oldHost) reports(keeps ...string) {
 	h.t.Helper()
 	h.sequence++
 	said := report.Report{
-		Node: testNode, Host: h.version, Sequence: h.sequence, Outcome: report.OutcomeApplied, Modules: []declaration.Module{}, Accepted: h.accepted, Applied: h.accepted,
+		Node: testNode, Host: h.version, Sequence: h.sequence, Outcome: report.OutcomeApplied, Modules: slices.Concat([]declaration.Module{}, h.has.Modules), Accepted: h.accepted, Applied: h.accepted,
 		Facts: &report.Facts{OS: "linux", Arch: "amd64", Capabilities: keeps},
+	}
+	for _, r := range h.has.Resources {
+		digest, err := r.ContentDigest()
+		h.must(err)
+		said.Resources = append(said.Resources, report.Resource{ID: r.ID, Digest: digest, State: report.StateOK})
 	}
 	h.tx(func(tx *db.Tx) error {
 		_, err := inventorystore.SaveReport(tx, said, []byte("envelope"), clock.Now())
@@ -195,5 +202,72 @@ func TestANodeIsNamedWithTheVersionOfTheHostThatItNeeds(t *testing.T) {
 	h.must(err)
 	if !h.hellos(true) || h.accepted == (declaration.Tuple{}) {
 		t.Error("it is told nothing")
+	}
+}
+
+// A build that a node's host is too old for holds up nothing else there: what the node
+// has of the module stays, and the version of the host that keeps it comes through.
+func TestAModuleThatCameBeforeItsHostDoesNotHoldTheHostUp(t *testing.T) {
+	t.Parallel()
+	h := &oldHost{rig: newRig(t), version: "1.3.0"}
+	h.cfg.Version = "v1.4.0"
+	h.joins()
+	keeps := []string{"apt", "keeps-check", "keeps-package"}
+	site := func(more string) {
+		t.Helper()
+		h.sourced("site", `"resources": [{"id": "d", "type": "directory", "path": "/srv/site"}`+more+`]`)
+		h.declared("site")
+	}
+	hosts := func(version string) {
+		t.Helper()
+		h.sourced("hosts", `"resources": [{"id": "host", "type": "package", "name": "nox-mesh-host", "version": "`+version+`"}]`)
+		h.declared("hosts")
+	}
+	turn := func(keeps ...string) {
+		t.Helper()
+		_, err := h.declareStep(t.Context(), testNode)
+		h.must(err)
+		h.hellos(true)
+		h.hellos(true)
+		h.reports(keeps...)
+	}
+	has := func() (ids string) {
+		for _, r := range h.has.Resources {
+			ids += " " + r.ID + r.Said().Version
+		}
+		return strings.TrimSpace(ids)
+	}
+	h.hellos(true)
+	h.reports(keeps...)
+	h.sourced("site", `"resources": [{"id": "d", "type": "directory", "path": "/srv/site"}]`)
+	h.sourced("hosts", "")
+	h.assign("site")
+	h.assign("hosts")
+	site("")
+	hosts("1.3.0")
+	turn(keeps...)
+	if got := has(); got != "hosts/host1.3.0 site/d" {
+		t.Fatalf("it has %s: %s", got, h.planned())
+	}
+
+	site(`, {"id": "c", "type": "check", "command": "raid"}`)
+	n, of := h.shown(), h.accepted
+	if n.NeedsHost != "1.4.0" || len(n.Reasons) != 1 || !strings.HasSuffix(n.Reasons[0].Why, "; what the node has of it stays until then") || n.State != "applied" {
+		t.Errorf("%s, needs %s: %+v", n.State, n.NeedsHost, n.Reasons)
+	}
+	if turn(keeps...); h.accepted != of {
+		t.Errorf("it was told something else: %s", has())
+	}
+	hosts("1.4.0")
+	if turn(keeps...); has() != "hosts/host1.4.0 site/d" {
+		t.Errorf("its host is held up: %s, %s", has(), h.planned())
+	}
+	h.version = "1.4.0"
+	h.reports(append(keeps, declaration.KeepsCheckCommand)...)
+	if turn(append(keeps, declaration.KeepsCheckCommand)...); has() != "hosts/host1.4.0 site/d site/c" {
+		t.Errorf("it has %s: %s", has(), h.planned())
+	}
+	if n := h.shown(); n.NeedsHost != "" || n.NotWorkedOut > 0 || n.State != "applied" {
+		t.Errorf("%s, needs %s: %+v", n.State, n.NeedsHost, n.Reasons)
 	}
 }

@@ -129,21 +129,6 @@ func capabilities(r *report.Report) *[]string {
 	return &can
 }
 
-// reporter is the version of the host that said what a node has; empty where it has not said.
-func reporter(r *report.Report) string {
-	if r == nil {
-		return ""
-	}
-	return r.Host
-}
-
-// sameCapabilities reports whether a node says that it has what it said before, by
-// the same version of its host.
-func sameCapabilities(a, b *report.Report) bool {
-	was, is := capabilities(a), capabilities(b)
-	return reporter(a) == reporter(b) && (was == nil) == (is == nil) && (was == nil || slices.Equal(*was, *is))
-}
-
 func roots(assigned []mesh.Assignment) []string {
 	out := make([]string, 0, len(assigned))
 	for _, a := range assigned {
@@ -169,12 +154,18 @@ func (v *view) plan(n *nodeView) plan.Plan {
 }
 
 func (v *view) planFacts(n *nodeView, modules []plan.Module, asked []string) plan.Facts {
-	return plan.Facts{
+	f := plan.Facts{
 		There: v.known.There(asked), Can: capabilities(n.Report), Host: reporter(n.Report), Version: v.version,
 		Mesh: v.mesh, Node: mesh.Node{ID: n.ID, Name: n.Name}, Assigned: n.assigned, Stays: slices.Collect(maps.Keys(n.declared)),
 		Modules: modules, Had: n.Had, Registry: v.registry,
 		Secrets: sealedTo(n.secrets),
 	}
+	for i := range f.Modules {
+		if m := &f.Modules[i]; m.Declared != nil && f.Outgrown(m.Declared.Manifest) {
+			m.Before = v.before(n, m.Name)
+		}
+	}
+	return f
 }
 
 // inShort is the node's plan in short. It is worked out once for each change.

@@ -43,6 +43,7 @@ type Sealed struct {
 type Module struct {
 	Name     string
 	Declared *artifact.Build  // on this node; nil where nothing is
+	Before   *artifact.Build  // what the node has of it, where its host is too old for what is declared; nil where that is not known
 	Source   *manifest.Source // as last read; nil where it never was
 }
 
@@ -132,15 +133,17 @@ type compiler struct {
 
 func newCompiler(f Facts) *compiler {
 	c := &compiler{
-		facts: f, graph: graphOf(f.Modules, f.There), modules: map[string]Module{}, had: map[string]bool{},
+		facts: f, modules: map[string]Module{}, had: map[string]bool{},
 		settings: map[string]map[string]string{}, bad: map[string]bool{}, worked: map[string]*worked{}, ground: newGround(),
-	}
-	for _, m := range f.Modules {
-		c.modules[m.Name] = m
 	}
 	for _, name := range f.Had {
 		c.had[name] = true
 	}
+	stay := c.stay()
+	for _, m := range c.facts.Modules {
+		c.modules[m.Name] = m
+	}
+	c.graph = graphOf(c.facts.Modules, f.There)
 	for _, a := range f.Assigned {
 		if a.Node == f.Node.ID {
 			c.settings[a.Module] = a.Settings
@@ -148,6 +151,11 @@ func newCompiler(f Facts) *compiler {
 	}
 	order, problems := c.graph.Closure(slices.AppendSeq(slices.Clone(f.Stays), maps.Keys(c.settings)))
 	c.plan.Wanted = order
+	for _, name := range order {
+		if r, is := stay[name]; is {
+			c.plan.LeftOut = append(c.plan.LeftOut, r)
+		}
+	}
 	for _, p := range problems {
 		c.cannot(p.Module, p.Why)
 	}

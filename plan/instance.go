@@ -86,10 +86,14 @@ func GrantedBy(modules []Module, kind string) []string {
 // module's resources are is one of them each: an older host does not know them
 // all, and would refuse the whole declaration.
 func (c *compiler) lacks(name string) lack {
+	b, _ := c.modules[name].counts()
+	return c.lacksFor(b)
+}
+
+func (c *compiler) lacksFor(b manifest.Built) lack {
 	if c.facts.Can == nil {
 		return lack{}
 	}
-	b, _ := c.modules[name].counts()
 	for _, k := range kept(b) {
 		if !c.has(k.capability) {
 			return c.keepsNone(k)

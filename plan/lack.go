@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"noxmesh/declaration"
+	"noxmesh/manifest"
 )
 
 // lack is what a node has not that a module needs; why is empty where it lacks nothing.
@@ -61,4 +62,35 @@ func (c *compiler) lacksGround(k keeping) string {
 		return fmt.Sprintf("has %s, and %s does not run systemd", k.what, c.facts.Node.Name)
 	}
 	return ""
+}
+
+// Outgrown reports whether the host of the node is too old for this build.
+func (f Facts) Outgrown(b manifest.Built) bool {
+	if f.Can == nil || f.Host == "" || declaration.SameRelease(f.Host, f.Version) {
+		return false
+	}
+	c := compiler{facts: f}
+	return c.lacksFor(b).host != ""
+}
+
+// stay puts in the place of what is declared what the node has, where its host is too
+// old for the one and keeps the other; and is why, by module. All else goes on: among
+// it may be the version of the host that keeps both.
+func (c *compiler) stay() map[string]Reason {
+	why := map[string]Reason{}
+	for i, m := range c.facts.Modules {
+		if m.Declared == nil || m.Before == nil || !c.had[m.Name] {
+			continue
+		}
+		l := c.lacksFor(m.Declared.Manifest)
+		if l.host == "" || c.lacksFor(m.Before.Manifest).why != "" {
+			continue
+		}
+		if len(why) == 0 {
+			c.facts.Modules = slices.Clone(c.facts.Modules)
+		}
+		c.facts.Modules[i].Declared = m.Before
+		why[m.Name] = Reason{Module: m.Name, Why: l.why + "; what the node has of it stays until then", Host: l.host}
+	}
+	return why
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"noxmesh/declaration"
+	"noxmesh/delivery/artifact"
 	"noxmesh/manifest"
 	"noxmesh/plan"
 )
@@ -315,6 +316,43 @@ func TestWhichVersionOfTheHostANodeNeeds(t *testing.T) {
 			if got := plan.Conflicts(f); len(got) != 1 || got[0].Why != c.why || got[0].Host != c.needs {
 				t.Errorf("%s, at assignment: %+v", c.name, got)
 			}
+		}
+	}
+}
+
+// What the node has of a module stays where its host is too old for what is declared,
+// and all else goes on; unless that cannot be kept either, or nobody knows what it is.
+func TestWhatANodeHasStaysUntilItsHostIsNewEnough(t *testing.T) {
+	t.Parallel()
+	user := account("r", "user", declaration.Traits{Name: "x"})
+	newer, older := declared("a", holding(user), "directory d /srv/a"), declared("a", nil, "directory d /srv/a")
+	with := func(before *artifact.Build, had string, can ...string) plan.Facts {
+		m := newer
+		m.Before = before
+		f := facts("a b", had, m, declared("b", nil, "directory d /srv/b"))
+		f.Can, f.Host, f.Version = &can, "1.3.0", "1.4.0"
+		return f
+	}
+	const lacks = "has a resource of type user, which the host of laptop (mesh-host 1.3.0) does not keep: upgrade it to 1.4.0, or later; one that keeps a folder and no machine never does"
+	check(t, []compileCase{
+		{name: "it stays", facts: with(older.Declared, "a b"), body: "a b", wanted: "a b", leftOut: "a: " + lacks + "; what the node has of it stays until then"},
+		{name: "it is new enough", facts: with(older.Declared, "a b", "keeps-user"), body: "a b", wanted: "a b"},
+		{name: "nobody knows what it has", facts: with(nil, "a b"), body: "b", wanted: "a b", held: "a: " + lacks},
+		{name: "what it has is not kept either", facts: with(newer.Declared, "a b"), body: "b", wanted: "a b", held: "a: " + lacks},
+		{name: "it has none of it", facts: with(older.Declared, "b"), body: "b", wanted: "a b", leftOut: "a: " + lacks},
+	})
+	p := plan.Compile(with(older.Declared, "a b"))
+	if len(p.Body.Resources) != 2 || p.LeftOut[0].Host != "1.4.0" {
+		t.Errorf("%+v", p)
+	}
+	for version, want := range map[string]bool{"1.3.0": false, "v1.3.0": false, "1.4.0": true, "": false} {
+		f := with(nil, "a b")
+		f.Version = version
+		if got := f.Outgrown(newer.Declared.Manifest); got != want {
+			t.Errorf("a controller of version %q: outgrown %v", version, got)
+		}
+		if f.Outgrown(older.Declared.Manifest) {
+			t.Errorf("a controller of version %q: too old for a directory", version)
 		}
 	}
 }
