@@ -40,7 +40,10 @@ func newEye(sys *system.Root) eye {
 func lookFile(f *found, pl place, want keep.Thing, e *eye) error {
 	mode := given(f.info, want)
 	if f.info.Size != want.Size {
-		f.says = otherContent(want, fmt.Sprintf("%d bytes", f.info.Size))
+		f.says = fmt.Sprintf("other content (%d bytes)", f.info.Size)
+		if keep.Keyed(want.Digest) {
+			f.says = otherContent
+		}
 		return nil
 	}
 	err := e.read(pl, f.info)
@@ -55,7 +58,10 @@ func lookFile(f *found, pl place, want keep.Thing, e *eye) error {
 	f.same = f.body && mode
 	switch {
 	case !f.body:
-		f.says = otherContent(want, document.FromHash(e.sum).Short())
+		f.says = otherContent
+		if anybody(f.info.Mode) && !keep.Keyed(want.Digest) {
+			f.says = fmt.Sprintf("other content (%s)", document.FromHash(e.sum).Short())
+		}
 	case !mode:
 		f.says = e.unlike(f.info, want)
 		f.tied = f.info.Tied()
@@ -63,14 +69,13 @@ func lookFile(f *found, pl place, want keep.Thing, e *eye) error {
 	return nil
 }
 
-// otherContent is what is said of bytes that differ. Of those in the place of a
-// secret not even a digest is: values can be tried against it.
-func otherContent(want keep.Thing, which string) string {
-	if keep.Keyed(want.Digest) {
-		return "other content"
-	}
-	return "other content (" + which + ")"
-}
+// otherContent is all that is said of bytes in the place of a secret, and of those
+// that not everybody may read: there may have been one in them, and values can be tried
+// against a digest.
+const otherContent = "other content"
+
+// anybody reports whether everybody on the machine may read a file of this mode.
+func anybody(mode fs.FileMode) bool { return mode&0o004 != 0 }
 
 // read takes in the bytes of the file that info was seen of: as many as it had then.
 func (e *eye) read(pl place, info system.Info) (err error) {

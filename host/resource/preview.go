@@ -292,13 +292,12 @@ func wantedOf(r *declaration.Resource) string {
 // content is how the bytes of a file would change: as lines, or why not as lines.
 // What not everybody may read is not shown: it may be a secret.
 func (p *previewing) content(ctx context.Context, r *declaration.Resource, w *work) (lines, otherwise string) {
-	const anybody = 0o004
 	info := w.found.info
 	size := fmt.Sprintf("%d bytes", r.Size)
 	switch {
 	case hasSecrets(r): // and nobody can tell what of the bytes that are there was one
 		return "", "not shown: there are secrets in it"
-	case w.want.Mode&anybody == 0 || w.found.kind == keep.File && info.Mode&anybody == 0:
+	case !anybody(w.want.Mode) || w.found.kind == keep.File && !anybody(info.Mode):
 		return "", size + ", not shown: not everybody may read it"
 	case r.Size > previewBytes || info.Size > previewBytes:
 		return "", size + ", too many to be shown"

@@ -261,3 +261,29 @@ func TestAPreviewOfAFileWithSecretsShowsNone(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// What was a secret is one still when the file is declared without it: until it has
+// gone, nothing is said that values could be tried against.
+func TestNothingIsSaidOfAFileThatHadASecret(t *testing.T) {
+	t.Parallel()
+	m, v := newMachine(t), newVault(t, "node0001")
+	m.engine.Opens(v)
+	m.applied(m.secret("m/a", "/etc/a", "${secret.a}", map[string]string{"a": v.seals(t, "m", "a", "old-canary")}))
+	sum := document.Sum([]byte("old-canary"))
+	plain := m.depot.file("m/a", "/etc/a", "new-common") // as long
+	m.depot.absent = true
+	for range 2 { // the record has the other one as meant from the first
+		if got := m.state(m.apply(plain), "m/a", report.StateWaiting); got.Found != "other content" || strings.Contains(got.Error, sum.Short()) {
+			t.Errorf("%+v", got)
+		}
+	}
+	changes, _, err := m.engine.Preview(t.Context(), declaration.Body{Resources: []declaration.Resource{plain}}, m.depot)
+	must(t, err)
+	if text, _ := document.Canonical(changes); strings.Contains(string(text), sum.Short()) || strings.Contains(string(text), "canary") {
+		t.Errorf("%s", text)
+	}
+	m.depot.absent = false
+	m.state(m.applied(plain), "m/a", report.StateChanged)
+	m.is("/etc/a", "new-common")
+	m.hidden([]string{"old-canary"})
+}
