@@ -77,7 +77,7 @@ type SecretRecipientsOut struct {
 	Secret     string      `json:"secret"`
 	Version    int64       `json:"version"` // that the next value has
 	Recipients []Recipient `json:"recipients"`
-	Without    []string    `json:"without,omitempty"` // names of nodes that have not joined: they have no key yet
+	Without    []Keyless   `json:"without,omitempty"` // nodes that it cannot be sealed to now
 }
 
 // Recipient is one node, and its key.
@@ -85,6 +85,12 @@ type Recipient struct {
 	Node      string `json:"node"`
 	Name      string `json:"name"`
 	Recipient string `json:"recipient"`
+}
+
+// Keyless is a node that has no key which a value could be sealed to, and why.
+type Keyless struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
 }
 
 // SecretSetIn is one value of a secret, sealed to each of some nodes.
@@ -104,11 +110,11 @@ type Sealed struct {
 
 // SecretSetOut is on which nodes a secret has this version now, or has no value any more.
 type SecretSetOut struct {
-	Module  string   `json:"module"`
-	Secret  string   `json:"secret"`
-	Version int64    `json:"version,omitempty"`
-	Nodes   []string `json:"nodes"`             // names
-	Without []string `json:"without,omitempty"` // names of nodes that have not joined: they have no key yet
+	Module  string    `json:"module"`
+	Secret  string    `json:"secret"`
+	Version int64     `json:"version,omitempty"`
+	Nodes   []string  `json:"nodes"`             // names
+	Without []Keyless `json:"without,omitempty"` // nodes that it could not be sealed to
 }
 
 // SecretRemoveIn names a secret, and nodes; none are all.

@@ -145,8 +145,8 @@ func (s *shell) showSet(out api.SecretSetOut, cut bool) {
 	if cut {
 		s.out.Note("the newline at its end was left out; --exact takes it")
 	}
-	for _, name := range out.Without {
-		s.out.Note("%s has not joined, and has no key yet: give it the value when it has", name)
+	for _, n := range out.Without {
+		s.out.Note("not sealed to %s: %s; give it the value when that is over", n.Name, n.Why)
 	}
 	s.out.Hint("mesh secret list %s says which nodes have applied it", out.Module)
 }

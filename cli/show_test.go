@@ -202,7 +202,7 @@ func TestWhatAPersonSees(t *testing.T) {
 			none.Name, none.Version, none.SetAt, none.SetBy, none.Applied = "gamma", 0, time.Time{}, "", 2
 			unneeded.Name, unneeded.Needed, unneeded.Applied = "delta", false, 0
 			s.showSecrets(api.SecretsOut{Secrets: []api.SecretOut{one, still, not, none, unneeded}}, noon)
-			s.showSet(api.SecretSetOut{Module: "board", Secret: "db-url", Version: 4, Nodes: []string{"beta", "alpha"}, Without: []string{"gamma"}}, true)
+			s.showSet(api.SecretSetOut{Module: "board", Secret: "db-url", Version: 4, Nodes: []string{"beta", "alpha"}, Without: []api.Keyless{{Name: "gamma", Why: "it has not joined, and has no key yet"}}}, true)
 		},
 		"lists": func(s *shell) {
 			s.showNodeList(api.NodesOut{Nodes: []api.NodeOut{{Node: st.Nodes[0]}, {Node: st.Nodes[1]}, {Node: st.Nodes[len(st.Nodes)-1]}}}, noon)

@@ -9,6 +9,7 @@ import (
 
 	"noxmesh/api"
 	"noxmesh/declaration"
+	"noxmesh/delivery/artifact"
 	"noxmesh/document"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/db"
@@ -23,8 +24,9 @@ func (c *Controller) answerSecrets(ctx context.Context, _ api.Who, in api.Secret
 	out := api.SecretsOut{Secrets: []api.SecretOut{}}
 	err := c.with(ctx, func(v *view) error {
 		nodes, err := v.asked(in)
+		needed := map[*artifact.Build][]string{}
 		for _, n := range nodes {
-			out.Secrets = append(out.Secrets, v.secretsOn(n)...)
+			out.Secrets = append(out.Secrets, v.secretsOn(n, needed)...)
 		}
 		return err
 	})
@@ -52,8 +54,9 @@ func (v *view) asked(in api.SecretsIn) ([]*nodeView, error) {
 }
 
 // secretsOn is what is known of the secrets on one node: of those that it needs, and
-// of those that have a value there.
-func (v *view) secretsOn(n *nodeView) []api.SecretOut {
+// of those that have a value there. Needed is what builds were found to need before:
+// one is declared on many nodes.
+func (v *view) secretsOn(n *nodeView, needed map[*artifact.Build][]string) []api.SecretOut {
 	type key struct{ module, secret string }
 	all := map[key]*api.SecretOut{}
 	at := func(module, secret string) *api.SecretOut {
@@ -64,7 +67,13 @@ func (v *view) secretsOn(n *nodeView) []api.SecretOut {
 		return all[k]
 	}
 	for _, module := range n.belong {
-		for _, secret := range v.secretsOf(n, module).NeedsSecrets() {
+		b := v.made[n.declared[module]]
+		names, known := needed[b]
+		if b == nil || !known {
+			names = v.secretsOf(n, module).NeedsSecrets()
+			needed[b] = names
+		}
+		for _, secret := range names {
 			at(module, secret).Needed = true
 		}
 	}
@@ -102,7 +111,9 @@ func (v *view) mayHave(module, secret string) error {
 		maps.Copy(declared, is.source.Manifest.Secrets)
 	}
 	for _, n := range v.nodes {
-		maps.Copy(declared, v.secretsOf(n, module).DeclaresSecrets())
+		if b := v.made[n.declared[module]]; b != nil {
+			maps.Copy(declared, b.Manifest.Secrets)
+		}
 	}
 	if _, is := declared[secret]; is {
 		return nil
@@ -133,15 +144,18 @@ func (c *Controller) answerSecretRecipients(ctx context.Context, _ api.Who, in a
 				With("mesh assign %s NODE first, or name nodes with --node", in.Module)
 		}
 		for _, n := range nodes {
-			if n.Seal == "" {
-				out.Without = append(out.Without, n.Name)
-				continue
+			switch {
+			case n.Seal == "":
+				out.Without = append(out.Without, api.Keyless{Name: n.Name, Why: "it has not joined, and has no key yet"})
+			case n.Twins != "":
+				out.Without = append(out.Without, api.Keyless{Name: n.Name, Why: n.Twins})
+			default:
+				out.Recipients = append(out.Recipients, api.Recipient{Node: n.ID, Name: n.Name, Recipient: n.Seal})
 			}
-			out.Recipients = append(out.Recipients, api.Recipient{Node: n.ID, Name: n.Name, Recipient: n.Seal})
 		}
 		if len(out.Recipients) == 0 {
-			return fault.New(fault.Conflict, "node %q has not joined, so that there is no key to seal it to", out.Without[0]).
-				With("mesh node add %s prints the token that it joins with", out.Without[0])
+			return fault.New(fault.Conflict, "there is nobody to seal it to: node %q: %s", out.Without[0].Name, out.Without[0].Why).
+				With("mesh node add %s prints the token that it joins with", out.Without[0].Name)
 		}
 		return nil
 	})

@@ -61,7 +61,7 @@ func TestASecretOnItsWay(t *testing.T) {
 		t.Error(err)
 	}
 	r.assign("site")
-	if _, err := r.recipients("db-url"); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), `node "node1" has not joined`) {
+	if _, err := r.recipients("db-url"); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), `there is nobody to seal it to: node "node1": it has not joined, and has no key yet`) {
 		t.Error(err)
 	}
 	r.joins("one")
@@ -136,6 +136,14 @@ func TestASecretOnItsWay(t *testing.T) {
 	if got := r.planned(); !strings.Contains(got, lacks) {
 		t.Error(got)
 	}
+	r.tx(func(tx *db.Tx) error {
+		return inventorystore.SetTwins(tx, testNode, "two machines say that they are node1")
+	})
+	if _, err := r.recipients("db-url"); fault.KindOf(err) != fault.Conflict || !strings.Contains(err.Error(), "two machines say that they are node1") {
+		t.Error(err)
+	}
+	r.joins("two")
+	r.tx(func(tx *db.Tx) error { return inventorystore.SetTwins(tx, testNode, "") })
 	if to, err := r.recipients("idle", "node1", testNode); err != nil || len(to.Recipients) != 1 || to.Recipients[0].Recipient != "age1two" {
 		t.Errorf("%+v %v", to, err)
 	}
