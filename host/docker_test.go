@@ -33,8 +33,20 @@ func TestContainersOfDockerOnAMachine(t *testing.T) {
 	t.Parallel()
 	r := bootsDocker(t)
 	r.keepsContainers(t)
+	r.turn(t, "docker is slow", r.dockerIsSlow)
 	r.turn(t, "what docker does by itself", r.dockerEnds)
 	r.turn(t, "podman comes and goes", r.podmanComes)
+}
+
+// dockerIsSlow is that a container that docker has not started when its unit runs for long
+// is waited for: the unit's process is none of the container's. What starts it stands
+// still until the host must have looked.
+func (r *real) dockerIsSlow(t *testing.T) {
+	web := list(container("web", declaration.Traits{Image: r.own(t, "web", drawn(t, "one", ""))}))
+	r.sh(t, `kill -STOP $(systemctl show -P MainPID containerd)
+setsid sh -c 'until systemctl --quiet is-active mesh-container-web; do sleep 0.1; done; sleep 4; kill -CONT $(systemctl show -P MainPID containerd)' >/dev/null 2>&1 </dev/null &`)
+	r.says(t, web, "web changed")
+	r.says(t, nil, "web removed")
 }
 
 // dockerEnds is that a container runs once, whatever becomes of docker: its command is
