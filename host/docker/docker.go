@@ -83,7 +83,7 @@ func (d Docker) Pull(ctx context.Context, name string) error {
 	return effect.Do("docker.image.pull", func() error {
 		done, err := d.sys.Run(ctx, system.Command{Name: program, Args: []string{"pull", "--quiet", name}, Env: []string{host}})
 		if err == nil && done.Code != 0 {
-			err = failed(done.Said, "pull %q", name)
+			err = d.undone(ctx, name, failed(done.Said, "pull %q", name))
 		}
 		return err
 	})
@@ -123,6 +123,15 @@ func (d Docker) RemoveContainer(ctx context.Context, name string) error {
 		}
 		return err
 	})
+}
+
+// undone is why an image has not come. Docker may have noted that it is there before it
+// had unpacked it: what has come of it goes, so that it is never taken for the whole.
+func (d Docker) undone(ctx context.Context, name string, why error) error {
+	if err := d.tell(ctx, "remove what has come of it", http.MethodDelete, "/images/"+name); err != nil && !isAbsent(err) && !isUsed(err) {
+		return fault.Wrap(fault.Conflict, err, "%s", why.Error())
+	}
+	return why
 }
 
 // failed is what docker says against something, or the disk on which it could not do

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -82,6 +83,7 @@ func TestADaemonThatDoesNotAnswer(t *testing.T) {
 // and what docker says against a whole one is what counts.
 func TestAnImageThatDoesNotCome(t *testing.T) {
 	t.Parallel()
+	var half sync.Map // what was asked for beside
 	digest := document.Sum([]byte("x"))
 	whole := func(a *container.Archive) error {
 		if err := a.Blob(digest, 1, func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }); err != nil {
@@ -92,7 +94,12 @@ func TestAnImageThatDoesNotCome(t *testing.T) {
 	answer := func(text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
-			fmt.Fprint(w, text)
+			if r.Method == http.MethodPost {
+				fmt.Fprint(w, text)
+				return
+			}
+			half.Store(r.Method+" "+r.URL.Path, true)
+			w.WriteHeader(http.StatusNotFound)
 		}
 	}
 	for name, c := range map[string]struct {
@@ -110,6 +117,9 @@ func TestAnImageThatDoesNotCome(t *testing.T) {
 		if got := strings.ReplaceAll(says(err), c.docker.socket, "SOCKET"); got != c.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
 		}
+	}
+	if _, gone := half.Load("DELETE /images/a/b:c"); !gone {
+		t.Error("what docker has kept of an image that it could not take in is still there")
 	}
 }
 

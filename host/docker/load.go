@@ -36,7 +36,7 @@ func (d Docker) load(ctx context.Context, name string, fill func(*container.Arch
 	case err != nil:
 		return fault.Wrap(fault.Conflict, err, "take in the image %q: read what docker answers", name)
 	case why != "":
-		return failed(why, "take in the image %q", name)
+		return d.undone(ctx, name, failed(why, "take in the image %q", name))
 	}
 	return nil // whether it is there is read back
 }

@@ -3,6 +3,7 @@ package resource
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"io"
 	"runtime"
 
@@ -107,12 +108,29 @@ func (i *fetching) write(ctx context.Context, a *container.Archive) error {
 			continue
 		}
 		done[layer.Digest] = true
-		err := a.Blob(layer.Digest, layer.Size, func(w io.Writer) error { return i.source.Part(ctx, i.digest, layer.Digest, layer.Size, w) })
-		if err != nil {
+		if err := a.Blob(layer.Digest, layer.Size, func(w io.Writer) error { return i.layer(ctx, layer.Digest, layer.Size, w) }); err != nil {
 			return fault.Add(err, "fetch a layer of the image %q", i.name)
 		}
 	}
 	return a.End(container.Manifest{Name: i.name, Digest: i.digest, Size: int64(len(i.manifest)), Config: document.Sum(i.config), Layers: layers})
+}
+
+// layer writes a layer, checked: where it is another one, what says that the image is
+// whole is not written any more.
+func (i *fetching) layer(ctx context.Context, digest document.Digest, size int64, w io.Writer) error {
+	sum := sha256.New()
+	if err := i.source.Part(ctx, i.digest, digest, size, io.MultiWriter(w, sum)); err != nil {
+		return err
+	}
+	return refuseOther(document.FromHash(sum.Sum(nil)), digest)
+}
+
+// refuseOther refuses other bytes than those that were asked for.
+func refuseOther(is, declared document.Digest) error {
+	if is == declared {
+		return nil
+	}
+	return fault.New(fault.Invalid, "the bytes that came have the digest %s, declared is %s", is.Short(), declared.Short())
 }
 
 // part is a small part of an image, checked.
@@ -125,8 +143,5 @@ func (i *fetching) part(ctx context.Context, b remote.Blob) ([]byte, error) {
 	if err := i.source.Part(ctx, i.digest, b.Digest, b.Size, &text); err != nil {
 		return nil, fault.Add(err, "fetch the image %q", i.name)
 	}
-	if is := document.Sum(text.Bytes()); is != b.Digest {
-		return nil, fault.New(fault.Invalid, "the bytes that came have the digest %s, declared is %s", is.Short(), b.Digest.Short())
-	}
-	return text.Bytes(), nil
+	return text.Bytes(), refuseOther(document.Sum(text.Bytes()), b.Digest)
 }

@@ -98,6 +98,7 @@ func bootstrap(ctx context.Context, base string) error {
 func install(ctx context.Context, base, layer, name string) error {
 	half := layer + ".half"
 	root, up := filepath.Join(half, "root"), filepath.Join(half, "up")
+	_ = run(ctx, "umount", root) // it is mounted only where one was killed at this; what stays so is said next
 	if err := os.RemoveAll(half); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "remove %q", half)
 	}
