@@ -424,11 +424,12 @@ func (r *real) containersKilled(t *testing.T) {
 	r.depotOfImages(t, two)
 	first := list(container("web", declaration.Traits{Image: r.own(t, "web", one)}))
 	second := list(container("web", declaration.Traits{Image: elsewhere(two)}))
-	effects := []string{r.by + "."}
-	if r.by == "podman" { // those of the unit are the same whatever it runs
-		effects = append(effects, "resource.container.", "resource.staged.")
+	if r.by == "docker" { // the unit is made, and an old image goes, as with podman
+		other := container("other", declaration.Traits{Image: elsewhere(two)})
+		r.sweep(t, []string{"docker."}, r.containers, append(list(other), first...))
+	} else {
+		r.sweep(t, []string{"podman.", "resource.container.", "resource.staged."}, r.containers, first, second)
 	}
-	r.sweep(t, effects, r.containers, first, second)
 	// What is left of a container whose unit is gone.
 	r.says(t, first, "web changed")
 	for _, when := range []string{"before", "after"} {
