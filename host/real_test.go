@@ -195,7 +195,7 @@ func (r *real) sweep(t *testing.T, prefixes []string, facts func(t testing.TB) s
 	r.ownDisk(t)
 	steps = append(steps, nil)
 	want, kills, n := make([]string, len(steps)), make([][]string, len(steps)), 0
-	others := r.others(t, steps)
+	told := r.story(t, steps)
 	for i, step := range steps {
 		r.sh(t, "rm -f /root/effects")
 		rep, _ := r.apply(t, step, "MESH_EFFECTS=/root/effects")
@@ -220,10 +220,10 @@ func (r *real) sweep(t *testing.T, prefixes []string, facts func(t testing.TB) s
 				if !r.dies(t, step, point) {
 					t.Errorf("step %d, %s: it was not killed", i, point)
 				}
-				truthful(t, point, r.Inside(), others, step, steps)
+				told.truthful(t, point, r.Inside(), step)
 			}
 			rep, _ := r.apply(t, step)
-			truthful(t, point, r.Inside(), others, step, steps)
+			told.truthful(t, point, r.Inside(), step)
 			if got := facts(t); got != want[i] || rep.Outcome != report.OutcomeApplied {
 				t.Fatalf("step %d, %s:\n%sgot\n%s\nwant\n%s", i, point, sketch(rep), got, want[i])
 			}
@@ -231,23 +231,29 @@ func (r *real) sweep(t *testing.T, prefixes []string, facts func(t testing.TB) s
 	}
 }
 
-// others is what is on the machine that none of the steps declares: nobody's to touch.
-func (r *real) others(t testing.TB, steps [][]declaration.Resource) map[string]observe.Facts {
+// story is steps that are declared one after another, and what is on the machine that none
+// of them declares: nobody's to touch.
+type story struct {
+	steps  [][]declaration.Resource
+	others map[string]observe.Facts
+}
+
+func (r *real) story(t testing.TB, steps [][]declaration.Resource) story {
 	t.Helper()
 	all, err := observe.Subjects(r.Inside())
 	must(t, err)
 	for _, res := range slices.Concat(steps...) {
 		delete(all, res.Subject())
 	}
-	return all
+	return story{steps, all}
 }
 
 // truthful is that the host's record claims nothing of the machine at this root that does not
 // lie on its disk, and that what is others' is as it was. What the step no longer declares
 // is removed first and then struck out.
-func truthful(t testing.TB, point, root string, others map[string]observe.Facts, step []declaration.Resource, steps [][]declaration.Resource) {
+func (s story) truthful(t testing.TB, point, root string, step []declaration.Resource) {
 	t.Helper()
-	n, err := observe.Node(root, slices.Concat(steps...)...)
+	n, err := observe.Node(root, slices.Concat(s.steps...)...)
 	must(t, err)
 	for i, thing := range n.Things {
 		declared := slices.ContainsFunc(step, func(r declaration.Resource) bool { return r.ID == thing.Resource })
@@ -255,7 +261,7 @@ func truthful(t testing.TB, point, root string, others map[string]observe.Facts,
 	}
 	are, err := observe.Subjects(root)
 	must(t, err)
-	for subject, was := range others {
+	for subject, was := range s.others {
 		n.Foreign = append(n.Foreign, invariant.Foreign{Path: subject, Put: was.String(), Found: are[subject].String()})
 	}
 	for _, f := range invariant.Always(invariant.Seen{Nodes: []invariant.Node{n}}) {

@@ -94,7 +94,10 @@ func (d Docker) Load(ctx context.Context, name string, fill func(*container.Arch
 	return effect.Do("docker.image.load", func() error { return d.load(ctx, name, fill) })
 }
 
-// RemoveImage removes the image with this name, unless somebody uses it.
+// Stores is where it keeps images: by itself, or by containerd.
+func (d Docker) Stores() []string { return []string{"/var/lib/docker", "/var/lib/containerd"} }
+
+// RemoveImage removes the image with this name or id, unless somebody uses it.
 func (d Docker) RemoveImage(ctx context.Context, name string) error {
 	return effect.Do("docker.image.remove", func() error {
 		err := d.tell(ctx, "remove the image \""+name+"\"", http.MethodDelete, "/images/"+name)

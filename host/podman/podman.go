@@ -18,6 +18,7 @@ const Program = "/usr/bin/podman"
 
 const (
 	program     = "podman"
+	storage     = "/var/lib/containers"
 	answerLimit = time.Minute     // for a question
 	removeLimit = 5 * time.Minute // for what is to go
 )
@@ -123,7 +124,10 @@ func (p Podman) Load(ctx context.Context, name string, fill func(*container.Arch
 	return effect.Do("podman.image.load", func() error { return p.load(ctx, name, fill) })
 }
 
-// RemoveImage removes the image with this name, unless somebody uses it.
+// Stores is where it keeps images, as it is set up everywhere.
+func (p Podman) Stores() []string { return []string{storage} }
+
+// RemoveImage removes the image with this name or id, unless somebody uses it.
 func (p Podman) RemoveImage(ctx context.Context, name string) error {
 	const none, used = 1, 2
 	return effect.Do("podman.image.remove", func() error {
@@ -183,5 +187,5 @@ func failed(done system.Done, format string, args ...any) error {
 
 // blamed is the disk on which podman could not do what it writes.
 func blamed(said string) error {
-	return system.Blamed(said, "/var/lib/containers", "/run/containers", "/etc/containers", "/var/tmp")
+	return system.Blamed(said, storage, "/run/containers", "/etc/containers", "/var/tmp")
 }

@@ -38,6 +38,8 @@ type contained struct {
 	file  string              // what is in the file of its unit
 	left  []runner            // who else has one of it
 	wrong []string
+
+	unsure bool // a host was ended while it brought the image, which may be there and be empty
 }
 
 // look reads the unit of each as that of a service, and what its runner has of each: one
@@ -219,6 +221,10 @@ func (containers) mean(p *pass, all []*holding) {
 		if own := has(c.by, localName(c.of)); !slices.Contains(c.note.Brought, own) && (c.image.ID == "" || p.hasBrought(own)) {
 			c.note.Brought = append(c.note.Brought, own)
 		}
+		own := has(c.by, localName(c.of))
+		if c.unsure = c.note.Bringing == own; c.image.ID == "" {
+			c.note.Bringing = own
+		}
 		c.takesUnit()
 		h.hold.Note = c.note.String()
 	}
@@ -290,11 +296,14 @@ func (c *contained) bring(ctx context.Context, p *pass) error {
 		}
 	}
 	is, err := c.fetched(ctx, p)
+	if err == nil {
+		err = c.sealImage(p)
+	}
 	if err != nil {
 		return err
 	}
 	c.image = is
-	c.note.Of, c.note.Image, c.note.Check = has(c.by, c.want.Image), is.ID, is.Check
+	c.note.Of, c.note.Image, c.note.Check, c.note.Bringing = has(c.by, c.want.Image), is.ID, is.Check, ""
 	return nil
 }
 
@@ -302,6 +311,9 @@ func (c *contained) bring(ctx context.Context, p *pass) error {
 func (c *contained) fetched(ctx context.Context, p *pass) (container.Image, error) {
 	if c.of.IsOwn() {
 		return c.fetch(ctx, p)
+	}
+	if err := c.dropUnsure(ctx, p, c.want.Image); err != nil {
+		return container.Image{}, err
 	}
 	if c.image.ID != "" {
 		return c.readBack(ctx, "")

@@ -16,12 +16,13 @@ const unitLimit = 1 << 20 // of the file of a unit
 
 // containerNote is what the record knows of a container.
 type containerNote struct {
-	Of      string           `json:"of,omitempty"`      // the image as it is declared
-	Image   string           `json:"image,omitempty"`   // the id that it has here
-	Check   *container.Check `json:"check,omitempty"`   // how that says its health is to be looked at
-	Brought []string         `json:"brought,omitempty"` // images that the host has fetched, or was about to
-	By      []string         `json:"by,omitempty"`      // what may have it, or have had it: none is podman
-	Unit    string           `json:"unit,omitempty"`    // of its unit, as the record knows a service
+	Of       string           `json:"of,omitempty"`       // the image as it is declared
+	Image    string           `json:"image,omitempty"`    // the id that it has here
+	Check    *container.Check `json:"check,omitempty"`    // how that says its health is to be looked at
+	Brought  []string         `json:"brought,omitempty"`  // images that the host has fetched, or was about to
+	Bringing string           `json:"bringing,omitempty"` // the one that is being fetched, until it is on the disk
+	By       []string         `json:"by,omitempty"`       // what may have it, or have had it: none is podman
+	Unit     string           `json:"unit,omitempty"`     // of its unit, as the record knows a service
 }
 
 func (n containerNote) String() string {

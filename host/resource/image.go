@@ -6,9 +6,13 @@ import (
 	"crypto/sha256"
 	"io"
 	"runtime"
+	"strings"
 
+	"noxmesh/declaration"
 	"noxmesh/document"
 	"noxmesh/host/container"
+	"noxmesh/host/system"
+	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/oci/remote"
 )
@@ -28,9 +32,13 @@ func bringImages(ctx context.Context, p *pass, all []*holding) {
 	}
 	together(ctx, imageLimit, imagesOnce, first, func(ctx context.Context, h *holding) error {
 		c, _ := h.found.memory.(*contained)
+		whole := false
 		each(ctx, imageLimit, same[localName(c.of)], func(ctx context.Context, h *holding) error {
 			c, _ := h.found.memory.(*contained)
-			return c.bring(ctx, p)
+			c.unsure = c.unsure && !whole
+			err := c.bring(ctx, p)
+			whole = whole || err == nil
+			return err
 		})
 		return nil // each has its own
 	})
@@ -51,6 +59,9 @@ func (c *contained) fetch(ctx context.Context, p *pass) (container.Image, error)
 		return container.Image{}, err
 	}
 	config := string(document.Sum(i.config))
+	if err := c.dropUnsure(ctx, p, localName(c.of), c.want.Image, config); err != nil {
+		return container.Image{}, err
+	}
 	is, err := c.declared(ctx, config)
 	if err != nil {
 		return is, err
@@ -65,6 +76,68 @@ func (c *contained) fetch(ctx context.Context, p *pass) (container.Image, error)
 	}
 	is.Check = check
 	return is, nil
+}
+
+// sealImage puts on the disk what the runner has taken in. Of an image it syncs what says
+// that it is there, and nothing of what it is made of: a power cut would leave one that is
+// there, and empty.
+func (c *contained) sealImage(p *pass) error {
+	for _, at := range c.by.Stores() {
+		if err := effect.Do("resource.image.seal", func() error { return p.sys.SyncDisk(at) }); err != nil {
+			return fault.Wrap(fault.Conflict, p.sys.Say(system.Cause(err), at), "put the image %q on the disk", localName(c.of))
+		}
+	}
+	return nil
+}
+
+// dropUnsure removes an image that the host was about to bring when it was ended, and has not
+// put on the disk: it may have been the power that went. Any of these may be what it is
+// called, and nothing but its digests where its name has not come with it.
+func (c *contained) dropUnsure(ctx context.Context, p *pass, names ...string) error {
+	if !c.unsure || p.hasWhole(has(c.by, c.want.Image)) {
+		return nil
+	}
+	for _, name := range names {
+		is, there, err := c.by.Image(ctx, name)
+		if err == nil && there {
+			err = c.drop(ctx, p, is.ID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *contained) drop(ctx context.Context, p *pass, id string) error {
+	units, err := p.manager(ctx)
+	if err == nil {
+		err = stop(ctx, units, c.service().unit, c.unit.want.Unit)
+	}
+	if err == nil && c.is.ID != "" {
+		err = c.by.RemoveContainer(ctx, c.name())
+	}
+	if err == nil {
+		err = c.by.RemoveImage(ctx, id)
+	}
+	if err != nil {
+		return err
+	}
+	if _, there, err := c.by.Image(ctx, id); err != nil || there {
+		return fault.New(fault.Conflict, "the image %q may not be whole, and %s keeps it", localName(c.of), c.by.Name()).With("remove what uses it: it is fetched anew then")
+	}
+	c.image, c.service().idle = container.Image{}, true
+	return nil
+}
+
+// hasWhole reports whether a container of the host has had this image put on the disk.
+func (p *pass) hasWhole(image string) bool {
+	for subject, hold := range p.record.Holds {
+		if strings.HasPrefix(subject, string(declaration.Container)+" ") && readContainerNote(hold.Note).Of == image {
+			return true
+		}
+	}
+	return false
 }
 
 // fetching is an image on its way to a runner.

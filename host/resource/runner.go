@@ -25,6 +25,8 @@ type runner interface {
 	Pull(ctx context.Context, name string) error
 	// Load takes in the image that fill writes, or nothing.
 	Load(ctx context.Context, name string, fill func(*container.Archive) error) error
+	// Stores is the folders in which it keeps images, where nobody has set up others.
+	Stores() []string
 	// RemoveImage removes the image with this name, unless somebody uses it.
 	RemoveImage(ctx context.Context, name string) error
 	// RemoveContainer takes away what is left of the container with this name that the

@@ -1,6 +1,8 @@
 package system
 
 import (
+	"os"
+	"path"
 	"strconv"
 	"syscall"
 
@@ -46,4 +48,18 @@ func (s Space) Lacks(bytes, files int64) error {
 		return fault.Wrap(fault.Conflict, syscall.ENOSPC, "it takes %s, and %d are free", takes, max(s.Files, 0))
 	}
 	return nil
+}
+
+// SyncDisk puts everything of the file system that holds a directory on the disk, by a way of
+// its own: others may use the Root meanwhile. One that is not there has nothing to put.
+func (r *Root) SyncDisk(p string) error {
+	dir, err := os.Open(path.Join(r.dir, p))
+	if err != nil {
+		if Absent(err) {
+			return nil
+		}
+		return err
+	}
+	defer dir.Close()
+	return retry(func() error { return unix.Syncfs(int(dir.Fd())) })
 }

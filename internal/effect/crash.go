@@ -21,12 +21,15 @@ import (
 var (
 	mu   sync.Mutex
 	seen = map[string]int{}
+
+	stopped sync.Mutex // held by the one that waits
 )
 
 // Do runs f, which changes something outside the program's memory. The name is
 // a constant, "room.thing.verb", and is unique to the place that it stands at.
 func Do(name string, f func() error) error {
 	h := reach(name)
+	h.stop("before")
 	h.crash("before")
 	if err := h.planned(); err != nil {
 		return err
@@ -118,6 +121,23 @@ func (h here) crash(when string) {
 	cut(os.Getenv("MESH_POWER"))
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}
+}
+
+// stop waits until somebody who was told of the point lets the program go on: what is told
+// is written to the FIFO "at" in the folder MESH_STOPS, and "on" is read to its end.
+func (h here) stop(when string) {
+	dir := os.Getenv("MESH_STOPS")
+	if dir == "" {
+		return
+	}
+	stopped.Lock()
+	defer stopped.Unlock()
+	if err := os.WriteFile(filepath.Join(dir, "at"), []byte(h.byName()+":"+when), 0); err != nil {
+		panic(err)
+	}
+	if _, err := os.ReadFile(filepath.Join(dir, "on")); err != nil {
+		panic(err)
+	}
 }
 
 // planned is the failure that MESH_FAIL asks for here, or nil: the first of

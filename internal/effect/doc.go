@@ -9,9 +9,9 @@
 // (name#n:ENOSPC, or name:ENOSPC for every time, with commas between), where
 // MESH_FAIL_WHILE names a folder for as long as a file of that name is in it, and
 // the error says at which place it is, so that whoever reads it knows; and
-// writes the name of each effect it passes to the file MESH_EFFECTS. One name
-// stands for many things that a program does: the commit of a report, and that of
-// a lease. They are told apart by the way on which the program came to the effect,
+// writes the name of each effect it passes to the file MESH_EFFECTS; and with
+// MESH_STOPS waits before each of them until it is let go on. One name stands for many
+// things that a program does: the commit of a report, and that of a lease. They are told apart by the way on which the program came to the effect,
 // which MESH_WAYS lists and a point may name (name@way#n). In every other build
 // the hook is the call itself.
 package effect

@@ -41,6 +41,7 @@ func elsewhere() map[string]string {
 		swaps    = "no story of the line swaps an archive: TestKilledAnywhere of host kills it"
 		contains = "no host of the line is on a machine: TestContainersOnAMachine of host kills it on one that has booted"
 		docks    = "no host of the line is on a machine: TestContainersOfDockerOnAMachine of host kills it on one that has booted"
+		powers   = "no host of the line is on a machine: TestPowerIsCutOnAMachine of host cuts the power of one that has booted at it"
 		lays     = "no story of the line has a library: TestABuilderIsKilledAnywhere of builder kills it"
 	)
 	return map[string]string{
@@ -67,6 +68,7 @@ func elsewhere() map[string]string {
 		"resource.host.restart": upgrades,
 		"podman.image.pull":     contains, "podman.image.load": contains, "podman.image.remove": contains, "podman.container.remove": contains,
 		"docker.image.pull": docks, "docker.image.load": docks, "docker.image.remove": docks, "docker.container.remove": docks,
+		"resource.image.seal":       powers,
 		"resource.container.remove": contains, "resource.container.forget": contains,
 		"resource.units.reload": services, "resource.units.forget": services,
 		"resource.unit.enable": services, "resource.unit.disable": services, "resource.unit.reset": services, "resource.unit.restart": services,

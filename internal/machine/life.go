@@ -32,7 +32,16 @@ func (m *Machine) PowerCut(ctx context.Context) error {
 	if err := syscall.Kill(m.boot.leader, syscall.SIGKILL); err != nil {
 		return fault.Wrap(fault.Broken, err, "cut the power of machine %q", m.Name)
 	}
-	return m.ended(ctx)
+	if err := m.ended(ctx); err != nil {
+		return err
+	}
+	// What it had set of its network goes with it: the namespace would keep that.
+	for _, args := range [][]string{{"-n", m.net.Name, "link", "del", m.cable}, {"netns", "del", m.netns}} {
+		if err := run(ctx, "ip", args...); err != nil {
+			return err
+		}
+	}
+	return m.lay(ctx)
 }
 
 // Halt shuts the machine down in order. Boot starts it again.

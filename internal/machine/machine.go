@@ -55,8 +55,7 @@ func (n *Net) Add(ctx context.Context, name string) (*Machine, error) {
 			return nil, fault.Wrap(fault.Unavailable, err, "make the layers of machine %q", name)
 		}
 	}
-	layers := fmt.Sprintf("lowerdir=%s,upperdir=%s/up,workdir=%s/work", n.base, m.dir, m.dir)
-	if err := run(ctx, "mount", "-t", "overlay", "overlay", "-o", layers, m.Root); err != nil {
+	if err := m.Mount(ctx); err != nil {
 		return nil, err
 	}
 	if err := m.wire(ctx); err != nil {
@@ -65,8 +64,34 @@ func (n *Net) Add(ctx context.Context, name string) (*Machine, error) {
 	return m, nil
 }
 
+// Mount puts the root of a machine in its place again that is off, after Unmount.
+func (m *Machine) Mount(ctx context.Context) error {
+	return m.MountLayers(ctx, m.dir, m.Root)
+}
+
+// MountLayers mounts at a folder what a machine is whose layers are these: a copy of Layers.
+func (m *Machine) MountLayers(ctx context.Context, layers, at string) error {
+	options := fmt.Sprintf("lowerdir=%s,upperdir=%s/up,workdir=%s/work", m.net.base, layers, layers)
+	return run(ctx, "mount", "-t", "overlay", "overlay", "-o", options, at)
+}
+
+// Layers is the folder of all that the machine has written.
+func (m *Machine) Layers() string { return m.dir }
+
+// Unmount takes away the root of a machine that is off: what its layers lie on can then be
+// changed for something else.
+func (m *Machine) Unmount(ctx context.Context) error { return run(ctx, "umount", m.Root) }
+
 // wire lays the cable and writes what makes this machine another than the rest.
 func (m *Machine) wire(ctx context.Context) error {
+	if err := m.lay(ctx); err != nil {
+		return err
+	}
+	return m.name()
+}
+
+// lay makes the machine's network, with nothing in it but the cable.
+func (m *Machine) lay(ctx context.Context) error {
 	for _, args := range [][]string{
 		{"netns", "add", m.netns},
 		{"link", "add", m.cable, "netns", m.net.Name, "type", "veth", "peer", "name", "host0", "netns", m.netns},
@@ -80,6 +105,11 @@ func (m *Machine) wire(ctx context.Context) error {
 			return err
 		}
 	}
+	return nil
+}
+
+// name writes what makes this machine another than the rest.
+func (m *Machine) name() error {
 	id := make([]byte, 16)
 	rand.Read(id)
 	for name, text := range map[string]string{
@@ -188,7 +218,7 @@ func (m *Machine) Inside() string { return fmt.Sprintf("/proc/%d/root", m.boot.l
 func (m *Machine) Exec(ctx context.Context, name string, args ...string) (string, error) {
 	var says strings.Builder
 	cmd := m.Command(ctx, name, args...)
-	cmd.Stderr = &says
+	cmd.Stderr, cmd.WaitDelay = &says, time.Second // whatever it has left behind holds its output
 	out, err := cmd.Output()
 	if err != nil {
 		return string(out), fault.Wrap(fault.Unavailable, err, "on machine %q: %s %q: %s", m.Name, name, args, tail([]byte(says.String())))

@@ -14,31 +14,43 @@ import (
 // said by name.
 func Raise(t testing.TB) (*Net, *Machine) {
 	t.Helper()
-	return raise(t, func(ctx context.Context) (string, error) { return Base(ctx, Cache) })
+	return raise(t, ground(t), func(ctx context.Context) (string, error) { return Base(ctx, Cache) })
+}
+
+// RaiseOn is Raise, with all that the machine writes below this folder, in which nothing else is.
+func RaiseOn(t testing.TB, folder string) (*Net, *Machine) {
+	t.Helper()
+	return raise(t, folder, func(ctx context.Context) (string, error) { return Base(ctx, Cache) })
 }
 
 // RaiseWith is Raise, of a machine that has one more package of Debian's.
 func RaiseWith(t testing.TB, name string) (*Net, *Machine) {
 	t.Helper()
-	return raise(t, func(ctx context.Context) (string, error) { return With(ctx, Cache, name) })
+	return raise(t, ground(t), func(ctx context.Context) (string, error) { return With(ctx, Cache, name) })
 }
 
-func raise(t testing.TB, start func(context.Context) (string, error)) (*Net, *Machine) {
+// ground is a folder for the machines of a test, which is taken away after them.
+func ground(t testing.TB) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("not root: machines are tested where .ci/run runs as root")
 	}
 	must(t, Able())
-	ctx := context.WithoutCancel(t.Context()) // what was raised is taken away even when the test was stopped
-	base, err := start(ctx)
-	must(t, err)
 	ground, swept, err := NewGround()
 	must(t, err)
 	if swept != nil { // it was not this test
 		t.Log(swept)
 	}
 	t.Cleanup(func() { must(t, ground.Close()) })
-	net, err := NewNet(ctx, base, ground.Dir)
+	return ground.Dir
+}
+
+func raise(t testing.TB, folder string, start func(context.Context) (string, error)) (*Net, *Machine) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context()) // what was raised is taken away even when the test was stopped
+	base, err := start(ctx)
+	must(t, err)
+	net, err := NewNet(ctx, base, folder)
 	must(t, err)
 	t.Cleanup(func() { must(t, net.Close(ctx)) })
 	m, err := net.Add(ctx, "node")

@@ -208,6 +208,41 @@ func (d *Disk) Back() {
 	d.mount()
 }
 
+// Take is a disk that is this image itself, which is gone when it is dropped.
+func (i Image) Take(t testing.TB, dir string) *Disk {
+	t.Helper()
+	d := &Disk{Dir: dir, t: t, image: i}
+	d.mount()
+	t.Cleanup(d.leave)
+	return d
+}
+
+// Drop unmounts a disk, and takes its image away.
+func (d *Disk) Drop() {
+	d.t.Helper()
+	d.Off()
+	if err := os.RemoveAll(filepath.Dir(string(d.image))); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// Off unmounts a disk, which On mounts again.
+func (d *Disk) Off() {
+	d.t.Helper()
+	if err := d.unmount(); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// On mounts a disk that is off, as a copy of this image.
+func (d *Disk) On(i Image) {
+	d.t.Helper()
+	if err := copySparse(string(i), string(d.image)); err != nil {
+		d.t.Fatal(err)
+	}
+	d.mount()
+}
+
 // ReadOnly makes the kernel find an error on the disk, whereupon it shuts it
 // against writing, also for those that have files open. Back opens it again.
 func (d *Disk) ReadOnly() {

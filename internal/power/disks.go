@@ -1,9 +1,13 @@
 package power
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Cut is one power cut: at which point, and what it finds of the log.
@@ -48,6 +52,58 @@ func (all Disks) Env(c Cut) []string {
 		env = append(env, "MESH_POWER_LOG=1")
 	}
 	return env
+}
+
+// Snapshot is what a power cut would leave of the disks at this moment, all of which
+// go on: what the file systems have written, and nothing of what they only have in memory. It
+// is empty where they have written nothing since the last one, which was at these counts.
+func (all Disks) Snapshot(t testing.TB, last []int64) (images []Image, written []int64) {
+	t.Helper()
+	for {
+		before := all.written(t)
+		if slices.Equal(before, last) {
+			return nil, last
+		}
+		images = nil
+		for _, d := range all {
+			image := newImage(t)
+			if err := copySparse(string(d.image), string(image)); err != nil {
+				t.Fatal(err)
+			}
+			images = append(images, image)
+		}
+		if slices.Equal(all.written(t), before) { // it is that of one moment
+			return images, before
+		}
+	}
+}
+
+// written is how often each of them was written to. One that is being written to is never
+// as often twice.
+func (all Disks) written(t testing.TB) []int64 {
+	t.Helper()
+	var counts []int64
+	for _, d := range all {
+		name, err := d.device()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join("/sys/block", name, "stat"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const writes, inFlight = 4, 8
+		f := strings.Fields(string(text))
+		n, err := strconv.ParseInt(f[writes], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f[inFlight] != "0" {
+			n = -1 - time.Now().UnixNano()
+		}
+		counts = append(counts, n)
+	}
+	return counts
 }
 
 // Log is what a cut finds of the file system's log. A program must stand both:
