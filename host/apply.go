@@ -59,10 +59,15 @@ func alone(f *keep.Folder) error {
 }
 
 // once is a pass whose declaration has no part in the mesh's order: its tuple is
-// in the report and not in the state, and nobody is told.
+// in the report and not in the state, and nobody is told. What is returned is the
+// whole of it, however long; what is kept is what would be told.
 func (n *node) once(ctx context.Context, s *script) (report.Report, error) {
 	n.engine.Know(s.aim.Body.Resources, s.digests)
 	r, err := n.look(ctx, s.aim, report.CauseDeclaration, s)
+	if err != nil {
+		return r, err
+	}
+	told, err := fitting(r)
 	if err != nil {
 		return r, err
 	}
@@ -72,12 +77,13 @@ func (n *node) once(ctx context.Context, s *script) (report.Report, error) {
 	if err := n.saveState(); err != nil {
 		return r, err
 	}
-	said := says(r)
+	said := says(told)
 	if said == n.latest.Says && n.latest.Committed {
 		n.folder.Looked(clock.Now())
 	} else {
 		r.Sequence++
-		if err := n.saveLatest(keep.Latest{Report: r, Says: said, Committed: true}); err != nil {
+		told.Sequence = r.Sequence
+		if err := n.saveLatest(keep.Latest{Report: told, Says: said, Committed: true}); err != nil {
 			return r, err
 		}
 	}

@@ -2,6 +2,8 @@ package host
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -85,5 +87,27 @@ func TestALongReportIsCutAndNotLost(t *testing.T) {
 				t.Error("nothing is said of why, or the report that was given has changed")
 			}
 		})
+	}
+}
+
+// What a mesh could not be told of for its length is all the same counted and shown.
+func TestWhatIsAppliedByHandIsShownInFull(t *testing.T) {
+	t.Parallel()
+	const many = 9_000
+	root, long := t.TempDir(), strings.Repeat("x", 58)
+	must(t, os.WriteFile(filepath.Join(root, "d"), nil, 0o644)) // stands in the way of the first, which all others wait for
+	b := bundled(t, 1, func(p *packer) []declaration.Resource {
+		all := []declaration.Resource{p.directory("d", "/d")}
+		for i := range many {
+			r := p.directory(fmt.Sprintf("%s%d", long, i), fmt.Sprintf("/d%d", i))
+			r.After = []string{all[0].ID}
+			all = append(all, r)
+		}
+		return all
+	})
+	_, out, errs := answers(t, "apply", b.file, "--root", root)
+	want := fmt.Sprintf("failed: 0 as declared, 0 changed, 0 removed, 1 failed, %d blocked, 0 waiting", many)
+	if !strings.Contains(out, want) || strings.Count(out, "\n") != many+2 {
+		t.Errorf("%s%s", out[max(0, len(out)-300):], errs)
 	}
 }

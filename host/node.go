@@ -96,6 +96,9 @@ type aim struct {
 // the report is good all the same where it has a sequence.
 func (n *node) pass(ctx context.Context, a aim, cause report.Cause, source resource.Source) (report.Report, error) {
 	r, err := n.look(ctx, a, cause, source)
+	if err == nil {
+		r, err = fitting(r)
+	}
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -105,7 +108,7 @@ func (n *node) pass(ctx context.Context, a aim, cause report.Cause, source resou
 	return n.keepReport(r)
 }
 
-// look is the part of a pass before its report is numbered and kept.
+// look is the part of a pass before its report is cut, numbered and kept.
 func (n *node) look(ctx context.Context, a aim, cause report.Cause, source resource.Source) (report.Report, error) {
 	began := clock.Now()
 	spared, _ := n.bouts.spared(began, n.cfg.Backoff, n.cfg.Drift)
@@ -133,7 +136,7 @@ func (n *node) look(ctx context.Context, a aim, cause report.Cause, source resou
 	} else if !known {
 		r.Facts = &facts
 	}
-	return fitting(r)
+	return r, nil
 }
 
 // knows reports whether the controller has these facts. n.mu is held.
