@@ -119,6 +119,7 @@ func TestPackagesOnAMachine(t *testing.T) {
 		r.says(t, list(named("one")), "one changed")
 		r.says(t, nil, "one removed")
 	})
+	r.turn(t, "at another time", r.clocked)
 	r.turn(t, "killed in the middle", r.killedInTheMiddle)
 	r.turn(t, "killed anywhere", func(t *testing.T) {
 		r.sh(t, "apt-get -q update; apt-get -q -y install bad || true; rm -rf /var/lib/apt/lists/*")
@@ -315,4 +316,22 @@ func (r *real) killedInTheMiddle(t *testing.T) {
 		t.Errorf("%+v", rep.Resources)
 	}
 	r.says(t, nil, "one removed", "slow removed")
+}
+
+// clocked is what is said where the clock of the machine and that of whoever has made the
+// source are years apart: it is that, and the same at each look.
+func (r *real) clocked(t *testing.T) {
+	for said, dates := range map[string]string{
+		"is not valid yet": "Date: Thu, 01 Jan 2099 00:00:00 UTC", "is expired": "Date: Thu, 01 Jan 1970 00:00:01 UTC\nValid-Until: Fri, 02 Jan 1970 00:00:00 UTC",
+	} {
+		r.sh(t, `rm -rf /var/lib/apt/lists/*; cd /srv/depot; printf '%s\nSHA256:\n %%s %%s Packages\n' $(sha256sum <Packages | cut -d' ' -f1) $(stat -c %%s Packages) >Release`, dates)
+		first, _ := r.apply(t, list(named("one")))
+		again, _ := r.apply(t, list(named("one")))
+		if got := sketch(first); got != sketch(again) || !strings.Contains(got, said) || !strings.Contains(got, "timedatectl says whether the clock of this machine is right") {
+			t.Errorf("it says\n%s and then\n%s", got, sketch(again))
+		}
+	}
+	r.sh(t, "rm /srv/depot/Release; rm -rf /var/lib/apt/lists/*")
+	r.says(t, list(named("one")), "one changed")
+	r.says(t, nil, "one removed")
 }

@@ -328,10 +328,11 @@ func (p *pass) result() Result {
 
 // advised is what was met, and what to do about it.
 func advised(err error) string {
+	text := err.Error()
 	if hint := fault.HintOf(err); hint != "" {
-		return err.Error() + "; " + hint
+		text += "; " + hint
 	}
-	return err.Error()
+	return timeless(text)
 }
 
 // short is text of the machine's as a report takes it.

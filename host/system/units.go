@@ -91,7 +91,7 @@ type Unit struct {
 	File      string // where that is; empty where there is none
 
 	Invocation string
-	Began      time.Time // when it was last started, by the machine's clock
+	Began      time.Time // when it was last started, by the machine's clock; by what that says now, where it was set back since
 	Age        time.Duration
 	PID        int64
 	Restarts   int64
@@ -131,11 +131,21 @@ func (u *Units) Read(ctx context.Context, name string) (Unit, error) {
 	unit.Began = time.UnixMicro(began)
 	if now := uptime(); mono > 0 && now > mono {
 		unit.Age = time.Duration(now-mono) * time.Microsecond
+		unit.Began = started(unit.Began, time.Now(), unit.Age)
 	}
 	if end := p.number("ExecMainExitTimestampMonotonic"); end > mono {
 		unit.Ran = time.Duration(end-mono) * time.Microsecond
 	}
 	return unit, nil
+}
+
+// started is when something was that was noted at a time, and is so old now. What came after it
+// is newer than this, also where the clock was set back in between.
+func started(noted, now time.Time, age time.Duration) time.Time {
+	if began := now.Add(-age); began.Before(noted) {
+		return began
+	}
+	return noted
 }
 
 // Enabled is whether something starts the unit at boot, in systemd's words, as

@@ -19,21 +19,24 @@ func held() (map[string]string, []declaration.Resource) {
 	of := func(id string, kind declaration.Type, path string, t declaration.Traits) declaration.Resource {
 		return declaration.Resource{ID: "m/" + id, Type: kind, Path: path, Traits: &t}
 	}
-	return map[string]string{
-			"etc/passwd": "root:x:0:0:root:/root:/bin/sh\nboard:x:712:713::/srv:/bin/false\n", "etc/shadow": "root:!:1::::::\nboard:!:1::::::\n",
-			"etc/group": "root:x:0:\nboard:x:713:\naudio:x:29:board\n", "etc/gshadow": "root:*::\nboard:!::\naudio:*::board\n",
-			"etc/fstab":           "# what is mounted\n/dev/a / ext4 defaults 0 1\ntmpfs /srv/a\\040b tmpfs size=1M 0 0\n",
-			"var/lib/dpkg/status": "Package: one\nStatus: install ok installed\nVersion: 1.0\n\nPackage: two\nStatus: deinstall ok config-files\nVersion: 1.0\n\n",
-			"etc/systemd/system/multi-user.target.wants/plain.service": "",
-			"etc/systemd/system/mesh-container-web.service":            `# The container "web", as mesh-host keeps it: what is changed here is put back.` + "\n",
-			"etc/sysctl.d/99-mesh-host.net.ipv4.ip_forward.conf":       "# Kept\nnet.ipv4.ip_forward = 1\n",
-		}, []declaration.Resource{
-			of("u", declaration.User, "", declaration.Traits{Name: "board", UID: 712, Group: "board", Groups: []string{"audio"}, Home: "/srv", Shell: "/bin/false"}),
-			of("g", declaration.Group, "", declaration.Traits{Name: "board", GID: 713}), of("p", declaration.Package, "", declaration.Traits{Name: "one:amd64", Version: "1.0"}),
-			of("m", declaration.Mount, "/srv/a b", declaration.Traits{Source: "tmpfs", FSType: "tmpfs", Options: "size=1M"}),
-			of("s", declaration.Service, "", declaration.Traits{Unit: "plain.service", State: declaration.Running}), of("c", declaration.Container, "", declaration.Traits{Name: "web", Image: "x"}),
-			of("k", declaration.Sysctl, "", declaration.Traits{Name: "net/ipv4/ip_forward", Value: "1"}),
-		}
+	files := map[string]string{
+		"etc/passwd":          "root:x:0:0:root:/root:/bin/sh\nboard:x:712:713::/srv:/bin/false\n",
+		"etc/shadow":          "root:!:1::::::\nboard:!:1::::::\n",
+		"etc/group":           "root:x:0:\nboard:x:713:\naudio:x:29:board\n",
+		"etc/gshadow":         "root:*::\nboard:!::\naudio:*::board\n",
+		"etc/fstab":           "# what is mounted\n/dev/a / ext4 defaults 0 1\ntmpfs /srv/a\\040b tmpfs size=1M 0 0\n",
+		"var/lib/dpkg/status": "Package: one\nStatus: install ok installed\nVersion: 1.0\n\nPackage: two\nStatus: deinstall ok config-files\nVersion: 1.0\n\n",
+		"etc/systemd/system/multi-user.target.wants/plain.service": "",
+		"etc/systemd/system/mesh-container-web.service":            `# The container "web", as mesh-host keeps it: what is changed here is put back.` + "\n",
+		"etc/sysctl.d/99-mesh-host.net.ipv4.ip_forward.conf":       "# Kept\nnet.ipv4.ip_forward = 1\n",
+	}
+	return files, []declaration.Resource{
+		of("u", declaration.User, "", declaration.Traits{Name: "board", UID: 712, Group: "board", Groups: []string{"audio"}, Home: "/srv", Shell: "/bin/false"}),
+		of("g", declaration.Group, "", declaration.Traits{Name: "board", GID: 713}), of("p", declaration.Package, "", declaration.Traits{Name: "one:amd64", Version: "1.0"}),
+		of("m", declaration.Mount, "/srv/a b", declaration.Traits{Source: "tmpfs", FSType: "tmpfs", Options: "size=1M"}),
+		of("s", declaration.Service, "", declaration.Traits{Unit: "plain.service", State: declaration.Running}), of("c", declaration.Container, "", declaration.Traits{Name: "web", Image: "x"}),
+		of("k", declaration.Sysctl, "", declaration.Traits{Name: "net/ipv4/ip_forward", Value: "1"}),
+	}
 }
 
 // What a record says of users, packages and all else that is at no path is held against what
