@@ -27,6 +27,8 @@ type slow struct {
 
 func (*slow) Name() string { return "slow" }
 
+func (s *slow) Stores() []string { return nil } // nothing of it is on a disk
+
 func (s *slow) Image(_ context.Context, name string) (container.Image, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
