@@ -59,9 +59,46 @@ func TestADiskOfAMachineRefuses(t *testing.T) {
 	r.depot(t)
 	r.sh(t, "mount --bind /proc/sys/net /proc/sys/net; mount -o remount,bind,rw /proc/sys/net; apt-get -q update; touch /etc/fstab; rm -f /etc/.pwd.lock")
 	r.unit(t, "plain.service", "Type=oneshot", "RemainAfterExit=yes", "ExecStart=true")
+	r.turn(t, "an error at each effect", r.fails)
 	web := container("web", declaration.Traits{Image: r.own(t, "web", drawn(t, "one", ""))})
 	for _, c := range refusals(web) {
 		r.turn(t, c.dir+" "+c.how, func(t *testing.T) { r.refused(t, c) })
+	}
+}
+
+// fails is that of each kind each effect fails once with an error of the disk, all of them
+// side by side: each fails by name, the others go on, and the next pass makes it right.
+func (r *real) fails(t *testing.T) {
+	goes := textFile("goes", "/root/goes", "on")
+	all := list(
+		group("team", "board", 712), user("shop", declaration.Traits{Name: "shop"}), service("plain", "plain.service", declaration.Running),
+		hung("data", "/srv/data", "tmpfs", "tmpfs", "size=1M"), knob("ttl", "net.ipv4.ip_default_ttl", "65"), at("one", "1.0"), goes,
+	)
+	for _, points := range [][]string{
+		{"resource.group.add", "resource.user.add", "resource.unit.enable", "resource.mount.make", "resource.sysctl.set", "packages.package.install"},
+		{"resource.units.reload", "resource.mounts.reload"},
+		{"resource.unit.start"},
+		{"resource.machine.seal"},
+	} {
+		var env []string
+		for _, p := range points {
+			env = append(env, p+"#1:EIO")
+		}
+		rep, _ := r.apply(t, all, "MESH_FAIL="+strings.Join(env, ","))
+		for _, p := range points {
+			if !strings.Contains(sketch(rep), p+": input/output error") {
+				t.Errorf("%s: nothing is said of it:\n%s", p, sketch(rep))
+			}
+		}
+		for _, res := range rep.Resources {
+			if (res.State == report.StateFailed) != strings.Contains(res.Error, "input/output error") || res.ID == "m/goes" && res.State == report.StateFailed && points[0] != "resource.machine.seal" {
+				t.Errorf("%s: %+v", points, res)
+			}
+		}
+		if rep, _ := r.apply(t, all); rep.Outcome != report.OutcomeApplied {
+			t.Errorf("after %s: %s", points, sketch(rep))
+		}
+		r.apply(t, nil)
 	}
 }
 
