@@ -108,10 +108,18 @@ func (m *powered) watched(t *testing.T, step []declaration.Resource, log power.L
 	at, on := filepath.Join(m.Root, "root/stops/at"), filepath.Join(m.Root, "root/stops/on")
 	applied := make(chan string, 1)
 	go func() {
-		rep, killed := m.apply(t, step, "MESH_STOPS=/root/stops")
-		applied <- strings.TrimSpace(sketch(rep))
-		if !killed {
-			_ = os.WriteFile(at, []byte(end), 0) // somebody reads it
+		said, killed := "failed: there is no report", false
+		defer func() { // also where it fails
+			applied <- said
+			if !killed {
+				_ = os.WriteFile(at, []byte(end), 0) // somebody reads it
+			}
+		}()
+		var rep report.Report
+		if rep, killed = m.apply(t, step, "MESH_STOPS=/root/stops"); !killed {
+			said = strings.TrimSpace(sketch(rep))
+		} else {
+			said = ""
 		}
 	}()
 	for point := ""; point != last; {
