@@ -3,6 +3,7 @@ package host
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -47,7 +48,17 @@ var crashing = sync.OnceValues(func() (string, error) {
 	return out, nil
 })
 
+// TestMain lets more tests go side by side than there are cores: those that have a
+// machine of their own mostly wait for it.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	told := false
+	flag.Visit(func(f *flag.Flag) { told = told || f.Name == "test.parallel" })
+	if !told {
+		if err := flag.Set("test.parallel", "6"); err != nil {
+			panic(err)
+		}
+	}
 	code := m.Run()
 	if out, err := crashing(); err == nil {
 		_ = os.RemoveAll(filepath.Dir(out))
