@@ -224,7 +224,7 @@ func checkFile(address string, u *url.URL, folders []string) error {
 		}
 	}
 	return refuse(address, "no folder that holds it is allowed").
-		With("name the folder among those that source may be read from, or serve it over https or ssh")
+		With("--file-folder of the controller and of its builders, or of mesh dev, names folders that may be read; or serve it over https or ssh")
 }
 
 // inside reports whether p is folder or lies in it.
