@@ -2,7 +2,6 @@ package declaration
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,17 +17,29 @@ const (
 	FilledLimit = 1 << 20
 )
 
-var (
-	secretName = regexp.MustCompile(`^[a-z]([a-z0-9_-]{0,61}[a-z0-9])?$`)
-	sealedText = regexp.MustCompile(`^[A-Za-z0-9+/]+={0,2}$`)
-)
-
 // ValidSecretName reports whether this is the name of a secret, which is spelled as
 // that of a setting is.
-func ValidSecretName(name string) bool { return secretName.MatchString(name) }
+func ValidSecretName(name string) bool {
+	const most = 63
+	for i, c := range []byte(name) {
+		inner := i > 0 && i < len(name)-1
+		switch {
+		case c >= 'a' && c <= 'z', i > 0 && c >= '0' && c <= '9', inner && (c == '-' || c == '_'):
+		default:
+			return false
+		}
+	}
+	return name != "" && len(name) <= most
+}
+
+// isBase64 reports whether it is spelled as base64 is.
+func isBase64(text string) bool {
+	text = strings.TrimSuffix(strings.TrimSuffix(text, "="), "=")
+	return text != "" && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") == ""
+}
 
 // ValidSealed reports whether this has the form of a sealed value.
-func ValidSealed(text string) bool { return len(text) <= SealedLimit && sealedText.MatchString(text) }
+func ValidSealed(text string) bool { return len(text) <= SealedLimit && isBase64(text) }
 
 // SecretModeFlaw is what is wrong with the mode of a file that has secrets: that
 // everybody could read it, or what is more. False where nothing is.
@@ -52,7 +63,7 @@ func secretFlaws(all map[string]string) (f flaws) {
 			f.add(key, "want lower-case letters, digits, inner hyphens and underscores, a letter first, at most 63", "is not the name of a secret", name)
 		case len(sealed) > SealedLimit:
 			f = append(f, Flaw{key, "want at most " + strconv.Itoa(SealedLimit), number(int64(len(sealed))) + " bytes"})
-		case !sealedText.MatchString(sealed):
+		case !isBase64(sealed):
 			f = append(f, Flaw{key, "want it in base64", "it is no sealed value"})
 		}
 	}

@@ -2,6 +2,7 @@ package declaration_test
 
 import (
 	"bytes"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -133,4 +134,21 @@ func TestEveryRuleOfAFileWithSecrets(t *testing.T) {
 			t.Errorf("%s: %v", other, err)
 		}
 	}
+}
+
+// What a name and a sealed value may be is what these patterns say, which would be
+// compiled at every start of a host.
+func TestNamesOfSecretsAreThoseOfThePattern(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`^[a-z]([a-z0-9_-]{0,61}[a-z0-9])?$`)
+	sealed := regexp.MustCompile(`^[A-Za-z0-9+/]+={0,2}$`)
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.OneOf(rapid.StringMatching(`[a-z0-9_-]{0,5}.?`), rapid.StringMatching(`[a-z][a-z0-9_-]{60,63}`), rapid.StringMatching(`[A-Za-z0-9+/]{1,9}[-=]{0,3}`), rapid.String()).Draw(t, "text")
+		if got := declaration.ValidSecretName(s); got != name.MatchString(s) {
+			t.Fatalf("%q is a name: %t", s, got)
+		}
+		if got := declaration.ValidSealed(s); got != sealed.MatchString(s) {
+			t.Fatalf("%q is sealed: %t", s, got)
+		}
+	})
 }
