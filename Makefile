@@ -49,18 +49,20 @@ deb: ## the Debian package of the host, in bin/: the same bytes for the same com
 demo: build ## a commit becomes a running thing on three machines (ONCE=1: and then it stops)
 	$(GO) run ./internal/demo $(if $(ONCE),-once)
 
+# One room more than there are cores, since those with machines mostly wait for them.
 test: ## every test, under the race detector where there is a C compiler
-	$(if $(RACE),CGO_ENABLED=1 )$(GO) test -timeout 30m $(RACE) ./...
+	$(if $(RACE),CGO_ENABLED=1 )$(GO) test -p $$(( $$(nproc 2>/dev/null || echo 1) + 1 )) -timeout 30m $(RACE) ./...
 
 lint: ## the linters of tools/go.mod (the first time takes minutes to compile)
 	$(LINT) config verify
 	$(LINT) run ./...
 	$(GO) vet -tags 'meshcrash power' ./... && $(GO) vet -tags meshbugs ./...
 
+# The sweep and the power cuts mostly wait, each for something else: they go side by side.
 check: ## all that every change passes: lint, test, build, sweep, power and sim, and the tree is afterwards as it was
 	@was=$$($(STATE)); \
 	$(MAKE) --no-print-directory lint && $(MAKE) --no-print-directory test && $(MAKE) --no-print-directory build && \
-	$(MAKE) --no-print-directory sweep power TESTED=1 && $(MAKE) --no-print-directory sim && \
+	$(MAKE) --no-print-directory -j2 -Oline sweep power TESTED=1 && $(MAKE) --no-print-directory sim && \
 	$(GO) mod verify && \
 	if [ "$$was" != "$$($(STATE))" ]; then echo "make check: the checks have changed the tree" >&2; git status --short; exit 1; fi
 
