@@ -49,9 +49,8 @@ deb: ## the Debian package of the host, in bin/: the same bytes for the same com
 demo: build ## a commit becomes a running thing on three machines (ONCE=1: and then it stops)
 	$(GO) run ./internal/demo $(if $(ONCE),-once)
 
-# One room more than there are cores, since those with machines mostly wait for them.
 test: ## every test, under the race detector where there is a C compiler
-	$(if $(RACE),CGO_ENABLED=1 )$(GO) test -p $$(( $$(nproc 2>/dev/null || echo 1) + 1 )) -timeout 30m $(RACE) ./...
+	$(if $(RACE),CGO_ENABLED=1 )$(GO) test -timeout 30m $(RACE) ./...
 
 lint: ## the linters of tools/go.mod (the first time takes minutes to compile)
 	$(LINT) config verify

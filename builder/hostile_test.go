@@ -22,7 +22,7 @@ func TestHostileBuildsEndWithinTheirLimits(t *testing.T) {
 	t.Parallel()
 	needsSandbox(t)
 	repo, rig := newRepository(t), newRig(t)
-	rig.config.Limits = Limits{Memory: 64 << 20, Processes: 48, Tree: 24 << 20, Files: 3000, Log: 4 << 20, FileSize: 8 << 20, Temporary: 8 << 20}
+	rig.config.Limits = Limits{Memory: 192 << 20, Processes: 48, Tree: 24 << 20, Files: 3000, Log: 4 << 20, FileSize: 8 << 20, Temporary: 8 << 20}
 	honest := repo.request(repo.commit(site(map[string]string{"build.sh": strayBuild, "script": "#!/bin/sh\n", "link": "-> motd"})), "")
 	fresh := newRig(t)
 	fresh.config.Limits = rig.config.Limits
@@ -39,7 +39,7 @@ func TestHostileBuildsEndWithinTheirLimits(t *testing.T) {
 	}
 	for _, c := range []struct{ name, script, why string }{
 		{"fork bomb", "bomb() { bomb | bomb & }; bomb; sleep 30", "process limit: "},
-		{"memory", `perl -e 'my @a; push @a, "x" x 1000000 while 1'`, "memory limit: the build takes more than 64 MiB"},
+		{"memory", `perl -e 'my @a; push @a, "x" x 1000000 while 1'`, "memory limit: the build takes more than 192 MiB"},
 		{"disk", "i=0; while :; do i=$((i+1)); head -c 4000000 /dev/zero >f$i; done", "disk limit: the build takes more than 24 MiB"},
 		{"files", "i=0; while test $i -lt 9000; do i=$((i+1)); : >f$i; done; sleep 30", "disk limit: the build has more than 3000 files"},
 		{"one file", "head -c 9000000 /dev/zero >f", "file limit: "},

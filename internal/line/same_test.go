@@ -55,7 +55,13 @@ func TestTwoBuildersMakeOneDigest(t *testing.T) {
 	if is.Built.Build != was.Built.Build || is.Built.Content != was.Built.Content || is.Finding != "" {
 		t.Errorf("one commit is %+v and %+v, finding %q", was.Built, is.Built, is.Finding)
 	}
-	all := do(m, api.Builds(), api.BuildsIn{Module: "site"}).Builds
+	var all []api.BuildOut
+	m.poll("the second build is answered, which comes after its artifacts", func() string {
+		if all = do(m, api.Builds(), api.BuildsIn{Module: "site"}).Builds; all[0].Build == "" {
+			return all[0].State
+		}
+		return ""
+	})
 	if len(all) != 2 || all[0].Builder == all[1].Builder || all[0].Build != all[1].Build || all[0].Verdict != "fit" {
 		t.Errorf("the builds are %+v", all)
 	}
