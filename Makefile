@@ -57,11 +57,10 @@ lint: ## the linters of tools/go.mod (the first time takes minutes to compile)
 	$(LINT) run ./...
 	$(GO) vet -tags 'meshcrash power' ./... && $(GO) vet -tags meshbugs ./...
 
-# The sweep and the power cuts mostly wait, each for something else: they go side by side.
 check: ## all that every change passes: lint, test, build, sweep, power and sim, and the tree is afterwards as it was
 	@was=$$($(STATE)); \
 	$(MAKE) --no-print-directory lint && $(MAKE) --no-print-directory test && $(MAKE) --no-print-directory build && \
-	$(MAKE) --no-print-directory -j2 -Oline sweep power TESTED=1 && $(MAKE) --no-print-directory sim && \
+	$(MAKE) --no-print-directory sweep power TESTED=1 && $(MAKE) --no-print-directory sim && \
 	$(GO) mod verify && \
 	if [ "$$was" != "$$($(STATE))" ]; then echo "make check: the checks have changed the tree" >&2; git status --short; exit 1; fi
 
