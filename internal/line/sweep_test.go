@@ -5,6 +5,7 @@ package line
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -93,6 +94,18 @@ func places(t *testing.T, dir string) []place {
 	return surveyed.places
 }
 
+// visits is what a program comes to in the story without a death, and how.
+func visits(t *testing.T, dir, mortal string) map[string]string {
+	t.Helper()
+	ways := t.TempDir() + "/ways"
+	telling{programs: dir, mortal: mortal, ways: ways}.tell(t)
+	found := firsts(t, ways)
+	if mortal == person { // mesh dev tells its children what it was told
+		maps.DeleteFunc(found, func(_, way string) bool { return !persons(way) })
+	}
+	return found
+}
+
 // survey tells the story twice for each program, without a death, and lists what
 // it comes to. It fails where an effect of the tree is in none of them.
 func survey(t *testing.T, dir string) []place {
@@ -101,14 +114,10 @@ func survey(t *testing.T, dir string) []place {
 	var mu sync.Mutex // guards times and calls
 	times, calls := map[place]int{}, map[place]string{}
 	look := func(t *testing.T, mortal string) {
-		ways := t.TempDir() + "/ways"
-		telling{programs: dir, mortal: mortal, ways: ways}.tell(t)
+		visited := visits(t, dir, mortal)
 		mu.Lock()
 		defer mu.Unlock()
-		for point, way := range firsts(t, ways) {
-			if mortal == person && !persons(way) {
-				continue // mesh dev tells its children what it was told
-			}
+		for point, way := range visited {
 			p := place{mortal: mortal, point: point}
 			times[p]++
 			calls[p] = way
