@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -249,14 +250,10 @@ func (s *shell) secretNames() completer {
 	return func(c *cobra.Command, given []string, begun string) ([]string, cobra.ShellCompDirective) {
 		return s.names(func(ctx context.Context) (names []string, err error) {
 			out, err := ask(ctx, s, api.Secrets(), api.SecretsIn{Module: given[0]})
-			seen := map[string]bool{}
-			for _, one := range out.Secrets {
-				if !seen[one.Secret] {
-					names = append(names, one.Secret)
-				}
-				seen[one.Secret] = true
+			for _, one := range out.Secrets { // sorted
+				names = append(names, one.Secret)
 			}
-			return names, err
+			return slices.Compact(names), err
 		})(c, given, begun)
 	}
 }

@@ -2,7 +2,6 @@ package host
 
 import (
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 
@@ -122,7 +121,7 @@ func (m *member) judge(envelope link.Envelope) (verdict, error) {
 		err = m.may(d, tuple)
 	}
 	if err != nil {
-		m.refused = &link.Refusal{Epoch: tuple.Epoch, Generation: tuple.Generation, Digest: tuple.Digest, Why: bounded(err.Error())}
+		m.refused = &link.Refusal{Epoch: tuple.Epoch, Generation: tuple.Generation, Digest: tuple.Digest, Why: cut(err.Error(), refusalMost)}
 		return refused, nil
 	}
 	if planted.Is("accepted kept after the first effect") {
@@ -199,14 +198,8 @@ func (m *member) verify(envelope link.Envelope) (declaration.Declaration, declar
 	return d, tuple, err
 }
 
-// bounded is why something was refused, as far as a message has room for it.
-func bounded(why string) string {
-	const most = 2 << 10
-	if len(why) > most {
-		why = strings.ToValidUTF8(why[:most], "") + "…"
-	}
-	return why
-}
+// refusalMost is how much of why something was refused a message has room for.
+const refusalMost = 2 << 10
 
 // may is what stands against a declaration that is rightly signed, or nil.
 func (m *member) may(d declaration.Declaration, tuple declaration.Tuple) error {
@@ -267,7 +260,7 @@ func (m *member) follow(payload []byte) error {
 func (m *member) refuse(why error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.refused = &link.Refusal{Why: bounded(why.Error())}
+	m.refused = &link.Refusal{Why: cut(why.Error(), refusalMost)}
 }
 
 // wanted is the declaration that was accepted last, or none.

@@ -218,10 +218,10 @@ func (containers) mean(p *pass, all []*holding) {
 			continue
 		}
 		c.note.takes(c.by)
-		if own := has(c.by, localName(c.of)); !slices.Contains(c.note.Brought, own) && (c.image.ID == "" || p.hasBrought(own)) {
+		own := has(c.by, localName(c.of))
+		if !slices.Contains(c.note.Brought, own) && (c.image.ID == "" || p.hasBrought(own)) {
 			c.note.Brought = append(c.note.Brought, own)
 		}
-		own := has(c.by, localName(c.of))
 		if c.unsure = c.note.Bringing == own; c.image.ID == "" {
 			c.note.Bringing = own
 		}

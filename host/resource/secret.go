@@ -76,8 +76,8 @@ func (p *pass) filled(ctx context.Context, r *declaration.Resource) ([]byte, err
 	if err := p.source.Body(ctx, r.Digest, r.Size, &bounded{&body, r.Size}); err != nil {
 		return nil, err
 	}
-	if got := document.Sum(body.Bytes()); got != r.Digest {
-		return nil, fault.New(fault.Invalid, "the bytes that came have the digest %s, declared is %s", got.Short(), r.Digest.Short())
+	if err := refuseOther(document.Sum(body.Bytes()), r.Digest); err != nil {
+		return nil, err
 	}
 	content, err := declaration.FillTemplate(body.String(), values)
 	for _, v := range values {

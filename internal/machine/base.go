@@ -62,14 +62,11 @@ func once(kept string, do func() error) error {
 	if err := os.MkdirAll(filepath.Dir(kept), 0o755); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "make the cache of machines %q", filepath.Dir(kept))
 	}
-	lock, err := os.OpenFile(kept+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := locked(kept+".lock", unix.LOCK_EX)
 	if err != nil {
-		return fault.Wrap(fault.Unavailable, err, "lock %q", kept)
+		return err
 	}
 	defer lock.Close()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		return fault.Wrap(fault.Unavailable, err, "lock %q", kept)
-	}
 	if _, err := os.Stat(kept); err == nil {
 		return nil
 	}
