@@ -53,7 +53,7 @@ func (v *view) asked(in api.SecretsIn) ([]*nodeView, error) {
 	return []*nodeView{n}, err
 }
 
-// secretsOn is what is known of the secrets on one node: of those that it needs, and
+// secretsOn is, in no order, what is known of the secrets on one node: of those that it needs, and
 // of those that have a value there. Needed is what builds were found to need before:
 // one is declared on many nodes.
 func (v *view) secretsOn(n *nodeView, needed map[*artifact.Build][]string) []api.SecretOut {
@@ -81,15 +81,12 @@ func (v *view) secretsOn(n *nodeView, needed map[*artifact.Build][]string) []api
 		out := at(s.Module, s.Name)
 		out.Version, out.SetAt, out.SetBy, out.Applied, out.AppliedAt = s.Version, s.At, s.By, s.Applied, s.AppliedAt
 	}
-	sorted := make([]api.SecretOut, 0, len(all))
+	var known []api.SecretOut
 	for _, out := range all {
 		out.Says = v.secretsOf(n, out.Module).DeclaresSecrets()[out.Secret].Says
-		sorted = append(sorted, *out)
+		known = append(known, *out)
 	}
-	slices.SortFunc(sorted, func(a, b api.SecretOut) int {
-		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Secret, b.Secret))
-	})
-	return sorted
+	return known
 }
 
 // secretsOf is a module as a node sees it.

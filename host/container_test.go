@@ -428,7 +428,15 @@ func (r *real) containersKilled(t *testing.T) {
 		other := container("other", declaration.Traits{Image: elsewhere(two)})
 		r.sweep(t, []string{"docker."}, r.containers, append(list(other), first...))
 	} else {
-		r.sweep(t, []string{"podman.", "resource.container.", "resource.staged."}, r.containers, first, second)
+		r.sweep(t, []string{"podman.", "resource.container.", "resource.staged.", "resource.thing."}, r.containers, first, second)
+	}
+	// What is staged of a unit goes with a container that is not declared any more.
+	if _, killed := r.apply(t, first, "MESH_CRASH=resource.staged.commit#1:before"); !killed {
+		t.Error("it was not killed")
+	}
+	r.says(t, nil, "web removed")
+	if left := r.sh(t, "find /etc/systemd -name '.mesh-new*'"); left != "" {
+		t.Errorf("staged, and left: %s", left)
 	}
 	// What is left of a container whose unit is gone.
 	r.says(t, first, "web changed")

@@ -3,6 +3,7 @@ package container
 import (
 	"archive/tar"
 	"encoding/json"
+	"errors"
 	"io"
 
 	"noxmesh/document"
@@ -21,6 +22,28 @@ func NewArchive(w io.Writer) *Archive { return &Archive{tar: tar.NewWriter(w)} }
 // NewDockerArchive is one that is an archive of docker as well, as docker itself writes
 // it since 25: before that it reads nothing else.
 func NewDockerArchive(w io.Writer) *Archive { return &Archive{tar: tar.NewWriter(w), docker: true} }
+
+// Pour has a runner take in the archive that fill writes, which it reads as it is
+// written. Where fill fails it sees a stream that breaks off, takes in nothing, and the
+// error is that of fill. Whether it has read to the end, its own answer says.
+func Pour(archive func(io.Writer) *Archive, fill func(*Archive) error, take func(io.Reader) error) error {
+	from, to := io.Pipe()
+	filled := make(chan error, 1)
+	go func() { // it ends with take, after which nobody reads
+		err := fill(archive(to))
+		filled <- err
+		_ = to.CloseWithError(err) // it is never one of its own
+	}()
+	err := take(from)
+	_ = from.CloseWithError(errTaken) // likewise
+	wrong := <-filled
+	if wrong == nil || errors.Is(wrong, errTaken) || errors.Is(wrong, io.ErrClosedPipe) { // a request closes what it was to read
+		return err
+	}
+	return wrong
+}
+
+var errTaken = errors.New("nobody reads it any more")
 
 // Manifest is what an image is made of.
 type Manifest struct {

@@ -3,6 +3,8 @@ package container
 import (
 	"slices"
 	"strings"
+
+	"noxmesh/internal/fault"
 )
 
 // The labels of a container that the mesh has made.
@@ -49,6 +51,19 @@ type Unit struct {
 	Run    string   // the command that runs it, to which words are added
 	Known  []string // such words, of what it is known by
 	Behind []string // lines: what ends it, and all else that systemd does with it
+}
+
+// Failed is why a runner could not do what it was told: the disk that is to blame for
+// what it said, or else its last words.
+func Failed(runner, said string, blamed error, format string, args ...any) error {
+	if blamed == nil {
+		words := LastWords(said)
+		if words == "" {
+			words = "it does not say why"
+		}
+		blamed = fault.New(fault.Conflict, "%s says: %s", runner, words)
+	}
+	return fault.Wrap(fault.Conflict, blamed, format, args...)
 }
 
 // LastWords is the last line of what a program said, which is the error.

@@ -23,10 +23,6 @@ const (
 	removeLimit = 5 * time.Minute                // for what is to go
 )
 
-// Daemons is where docker's daemon may be: Debian has it in another place than docker's
-// own packages.
-func Daemons() []string { return []string{"/usr/sbin/dockerd", "/usr/bin/dockerd"} }
-
 // Docker is that of one machine.
 type Docker struct {
 	sys    *system.Root
@@ -39,7 +35,7 @@ func Of(sys *system.Root) Docker { return Docker{sys, socket, answerLimit} }
 
 // On reports whether this is a machine that has docker: its daemon, and its command.
 func On(sys *system.Root) bool {
-	return sys.Whole() && sys.Has(Program) && slices.ContainsFunc(Daemons(), sys.Has)
+	return sys.Whole() && sys.Has(Program) && slices.ContainsFunc(system.Dockerd(), sys.Has)
 }
 
 // Containers is those with these names, as far as they are there, by name.
@@ -140,12 +136,6 @@ func (d Docker) undone(ctx context.Context, name string, why error) error {
 // failed is what docker says against something, or the disk on which it could not do
 // what it writes.
 func failed(said, format string, args ...any) error {
-	if by := system.Blamed(said, "/var/lib/docker", "/var/lib/containerd", "/run/docker"); by != nil {
-		return fault.Wrap(fault.Conflict, by, format, args...)
-	}
-	said = container.LastWords(said)
-	if said == "" {
-		said = "it does not say why"
-	}
-	return fault.Wrap(fault.Conflict, fault.New(fault.Conflict, "docker says: %s", said), format, args...)
+	by := system.Blamed(said, "/var/lib/docker", "/var/lib/containerd", "/run/docker")
+	return container.Failed("docker", said, by, format, args...)
 }

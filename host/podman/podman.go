@@ -175,14 +175,7 @@ func (p Podman) ask(ctx context.Context, into any, doing string, args ...string)
 
 // failed is what podman says against something: the last line of it, which is the error.
 func failed(done system.Done, format string, args ...any) error {
-	if by := blamed(done.Said); by != nil {
-		return fault.Wrap(fault.Conflict, by, format, args...)
-	}
-	said := container.LastWords(done.Said)
-	if said == "" {
-		said = "it does not say why"
-	}
-	return fault.Wrap(fault.Conflict, fault.New(fault.Conflict, "podman says: %s", said), format, args...)
+	return container.Failed("podman", done.Said, blamed(done.Said), format, args...)
 }
 
 // blamed is the disk on which podman could not do what it writes.

@@ -2,9 +2,9 @@ package resource
 
 import (
 	"context"
+	"path"
 
 	"noxmesh/host/keep"
-	"noxmesh/host/system"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -67,17 +67,10 @@ func (c *contained) removeFrom(ctx context.Context, r runner) error {
 	return err
 }
 
-// removeUnit removes the file of the unit, and has systemd forget it.
+// removeUnit removes the file of the unit, and has systemd forget it: a file that
+// is gone already may be one that a host removed and was killed before the rest.
 func (c *contained) removeUnit(ctx context.Context, p *pass) error {
-	name := c.unit.want.Unit
-	dir, err := p.sys.Dir(unitsFolder)
-	if err != nil {
-		return err
-	}
-	if _, err := dir.Lstat(name); system.Absent(err) {
-		return nil
-	}
-	if err := effect.Do("resource.container.remove", func() error { return dir.Remove(name) }); err != nil {
+	if err := p.dropText(path.Join(unitsFolder, c.unit.want.Unit)); err != nil {
 		return err
 	}
 	units, err := p.manager(ctx)

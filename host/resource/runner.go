@@ -47,7 +47,7 @@ type speaker interface {
 // runContainers is what a machine has that runs containers, each with all that it takes.
 func runContainers() [][]string {
 	all := [][]string{{booted, podman.Program}}
-	for _, daemon := range docker.Daemons() {
+	for _, daemon := range system.Dockerd() {
 		all = append(all, []string{booted, docker.Program, daemon})
 	}
 	return all

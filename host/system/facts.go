@@ -20,6 +20,10 @@ func Boot() string {
 	return strings.TrimSpace(string(b))
 }
 
+// Dockerd is where docker's daemon may be: Debian has it in another place than docker's
+// own packages.
+func Dockerd() []string { return []string{"/usr/sbin/dockerd", "/usr/bin/dockerd"} }
+
 // Facts are what the machine says of itself. A capability is named only where
 // it was seen.
 func (r *Root) Facts() report.Facts {
@@ -28,14 +32,15 @@ func (r *Root) Facts() report.Facts {
 		name = ""
 	}
 	f := report.Facts{OS: runtime.GOOS, Arch: runtime.GOARCH, Hostname: name, Capabilities: []string{}}
+	const podman = "/usr/bin/podman"
 	for _, c := range []struct {
 		name  string
 		paths []string // any of them
 	}{
 		{"apt", []string{"/usr/bin/apt-get"}},
-		{"container-runtime", []string{"/usr/sbin/dockerd", "/usr/bin/dockerd", "/usr/bin/podman"}},
-		{"docker", []string{"/usr/sbin/dockerd", "/usr/bin/dockerd"}}, // Debian's, and docker's own
-		{"podman", []string{"/usr/bin/podman"}},
+		{"container-runtime", append(Dockerd(), podman)},
+		{"docker", Dockerd()},
+		{"podman", []string{podman}},
 		{"systemd", []string{"/run/systemd/system"}}, // it is there where systemd has booted the machine
 	} {
 		if slices.ContainsFunc(c.paths, r.Has) {

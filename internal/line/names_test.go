@@ -69,7 +69,7 @@ func elsewhere() map[string]string {
 		"podman.image.pull":     contains, "podman.image.load": contains, "podman.image.remove": contains, "podman.container.remove": contains,
 		"docker.image.pull": docks, "docker.image.load": docks, "docker.image.remove": docks, "docker.container.remove": docks,
 		"resource.image.seal":       powers,
-		"resource.container.remove": contains, "resource.container.forget": contains,
+		"resource.container.forget": contains,
 		"resource.units.reload": services, "resource.units.forget": services,
 		"resource.unit.enable": services, "resource.unit.disable": services, "resource.unit.reset": services, "resource.unit.restart": services,
 		"resource.unit.start": services, "resource.unit.stop": services, "resource.unit.release": services,
