@@ -125,3 +125,47 @@ func TestOnlyTheTimeBeingUpIsNoFailure(t *testing.T) {
 		}
 	}
 }
+
+// What a target has had is in the ledger from ten minutes on, by its code; another
+// code takes its place, and less never does.
+func TestWhatHadLongIsInTheLedger(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "long.txt")
+	one, two := target{folder: "b", name: "FuzzOne"}, target{folder: "a", name: "FuzzTwo"}
+	for _, step := range []struct {
+		of   target
+		code string
+		cpu  time.Duration
+		want string
+	}{
+		{one, "x", 9 * time.Minute, ""},
+		{one, "x", 10*time.Minute + 300*time.Millisecond, "b FuzzOne x 10m0s\n"},
+		{two, "y", time.Hour, "a FuzzTwo y 1h0m0s\nb FuzzOne x 10m0s\n"},
+		{two, "y", 11 * time.Minute, "a FuzzTwo y 1h0m0s\nb FuzzOne x 10m0s\n"},
+		{two, "z", time.Minute, "a FuzzTwo y 1h0m0s\nb FuzzOne x 10m0s\n"},
+		{two, "z", 11 * time.Minute, "a FuzzTwo z 11m0s\nb FuzzOne x 10m0s\n"},
+	} {
+		l, err := openLedger(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.note(step.of, step.code, step.cpu); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(file); string(text) != step.want || step.want != "" && err != nil {
+			t.Errorf("after %v: %q, %v", step, text, err)
+		}
+	}
+	l, err := openLedger(file)
+	if err != nil || l.of(one, "x") != 10*time.Minute || l.of(one, "y") != 0 || l.of(two, "z") != 11*time.Minute {
+		t.Errorf("read again: %v, %v", l, err)
+	}
+	for _, wrong := range []string{"a FuzzTwo y\n", "a FuzzTwo y long\n"} {
+		if err := os.WriteFile(file, []byte(wrong), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := openLedger(file); err == nil {
+			t.Errorf("%q is taken", wrong)
+		}
+	}
+}

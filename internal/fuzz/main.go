@@ -52,5 +52,6 @@ func run(ctx context.Context, cpu time.Duration, only, state string) error {
 			break
 		}
 	}
+	fmt.Printf("clean for %s of CPU: %d targets as they are, %d more as they were before, %d not yet\n", long, r.stands.long, r.stands.before, r.stands.never)
 	return errors.Join(append(failed, os.RemoveAll(r.work))...)
 }

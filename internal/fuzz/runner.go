@@ -21,9 +21,11 @@ const slice = time.Minute
 
 // A runner runs targets, one process at a time.
 type runner struct {
-	cpu   time.Duration
-	work  string // where test programs are built
-	cache string // corpora and figures
+	cpu    time.Duration
+	work   string // where test programs are built
+	cache  string // corpora and figures
+	ledger ledger
+	stands struct{ long, before, never int } // targets, by whether they have had long: as they are, as they were, or not yet
 }
 
 func newRunner(ctx context.Context, cpu time.Duration, state string) (*runner, error) {
@@ -41,25 +43,45 @@ func newRunner(ctx context.Context, cpu time.Duration, state string) (*runner, e
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return nil, err
 	}
+	l, err := openLedger("internal/fuzz/long.txt")
+	if err != nil {
+		return nil, err
+	}
 	work, err := os.MkdirTemp("", "mesh-fuzz-")
-	return &runner{cpu: cpu, work: work, cache: cache}, err
+	return &runner{cpu: cpu, work: work, cache: cache, ledger: l}, err
 }
 
-// target builds the test program, and runs it until the target has had its time.
+// target runs the target until it has had its time.
 func (r *runner) target(ctx context.Context, t target) error {
-	program := filepath.Join(r.work, "fuzz.test")
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-buildvcs=false", "-fuzz", "^"+t.name+"$", "-o", program, "./"+t.folder)
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build: %w\n%s", err, out)
-	}
 	code, err := codeOf(ctx, t)
 	if err != nil {
 		return err
 	}
+	err = r.rest(ctx, t, code)
+	switch {
+	case r.ledger.of(t, code) >= long:
+		r.stands.long++
+	case r.ledger.had[t.String()].cpu > 0:
+		r.stands.before++
+	default:
+		r.stands.never++
+	}
+	return err
+}
+
+// rest builds the test program, and gives the target what it has not had yet.
+func (r *runner) rest(ctx context.Context, t target, code string) error {
+	program := filepath.Join(r.work, "fuzz.test")
 	note := filepath.Join(r.cache, strings.ReplaceAll(t.folder, "/", "_")+"_"+t.name+".cpu")
 	had, err := recall(note, code)
 	if err != nil {
 		return err
+	}
+	if had = max(had, r.ledger.of(t, code)); had < r.cpu {
+		build := exec.CommandContext(ctx, "go", "test", "-c", "-trimpath", "-buildvcs=false", "-fuzz", "^"+t.name+"$", "-o", program, "./"+t.folder)
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("build: %w\n%s", err, out)
+		}
 	}
 	for had < r.cpu {
 		spent, err := r.slice(ctx, t, program, min(slice, max(r.cpu-had, time.Second)))
@@ -69,7 +91,7 @@ func (r *runner) target(ctx context.Context, t target) error {
 		}
 	}
 	fmt.Printf("%s  clean after %s of CPU\n", t, had.Round(time.Second))
-	return nil
+	return r.ledger.note(t, code, had)
 }
 
 // slice runs the target for a while, and is the CPU time of the process and of
