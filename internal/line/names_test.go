@@ -70,7 +70,7 @@ func elsewhere() map[string]string {
 		"docker.image.pull": docks, "docker.image.load": docks, "docker.image.remove": docks, "docker.container.remove": docks,
 		"resource.image.seal":       powers,
 		"resource.container.forget": contains,
-		"resource.units.reload": services, "resource.units.forget": services,
+		"resource.units.reload":     services, "resource.units.forget": services,
 		"resource.unit.enable": services, "resource.unit.disable": services, "resource.unit.reset": services, "resource.unit.restart": services,
 		"resource.unit.start": services, "resource.unit.stop": services, "resource.unit.release": services,
 		"resource.user.part": machines, "resource.user.loosen": machines, "resource.user.remove": machines,
