@@ -74,7 +74,9 @@ func inSandbox(t *testing.T, limits Limits, script string) (int, string) {
 	if err != nil && !errors.As(err, &over) {
 		t.Fatal(err)
 	}
-	if over != nil {
+	if over != nil && over.time {
+		t.Errorf("what is left running was waited for: %s", over)
+	} else if over != nil {
 		log.Note("%s", over)
 	}
 	log.Close()
@@ -178,7 +180,7 @@ func TestSandboxLimits(t *testing.T) {
 	t.Parallel()
 	small := Limits{Processes: 64, FileSize: 1 << 20, OpenFiles: 32, Temporary: 1 << 20}
 	for name, c := range map[string]struct{ script, says string }{
-		"fork bomb":    {`for i in $(seq 200); do sleep 30 & done 2>&1; echo survived`, "rocess limit"},
+		"fork bomb":    {`for i in $(seq 200); do sleep 600 & done 2>&1; echo survived`, "rocess limit"},
 		"file size":    {`head -c 2000000 /dev/zero >big; echo "size $(stat -c %s big)"`, "size 1048576"},
 		"open files":   {`for i in 3 4 5 6 7 8 9; do eval "exec $i</dev/null"; done; ulimit -n`, "32"},
 		"disk in /tmp": {`head -c 600000 /dev/zero >/tmp/a; head -c 600000 /dev/zero >/tmp/b; true`, "No space left"},
@@ -189,13 +191,9 @@ func TestSandboxLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			began := time.Now()
 			_, log := inSandbox(t, small, c.script)
 			if !strings.Contains(log, c.says) {
 				t.Errorf("said:\n%s\nwant in it: %q", log, c.says)
-			}
-			if took := time.Since(began); took > 25*time.Second {
-				t.Errorf("it took %s: what was left running was waited for", took)
 			}
 		})
 	}
@@ -215,13 +213,9 @@ func TestSandboxLeavesNothingRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := `for how in "" ">/dev/null 2>&1 <&-"; do eval "setsid sh -c 'while :; do echo x >>alive; done' $how &"; done; while ! test -s alive; do :; done; echo begun`
-	began := time.Now()
 	code, err := s.run(t.Context(), command{argv: []string{"sh", "-c", script}, tree: b.tree(), as: b.as, limits: testLimits(), most: time.Minute, out: &logbook{}})
 	if err != nil || code != 0 {
-		t.Fatalf("status %d, %v", code, err)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %s", took)
+		t.Fatalf("status %d, %v", code, err) // where they were waited for, the time is over
 	}
 	before, err := os.Stat(filepath.Join(b.tree(), "alive"))
 	if err != nil {
@@ -254,13 +248,9 @@ func TestSandboxEndsWithItsContext(t *testing.T) {
 		<-log.wrote
 		cancel(&stopped{"enough"})
 	}()
-	began := time.Now()
-	_, err = s.run(ctx, command{argv: []string{"sh", "-c", "echo up; sleep 60"}, tree: b.tree(), as: b.as, limits: testLimits(), most: time.Minute, out: log})
-	if err == nil || err.Error() != "enough" {
+	_, err = s.run(ctx, command{argv: []string{"sh", "-c", "echo up; sleep 600"}, tree: b.tree(), as: b.as, limits: testLimits(), most: time.Minute, out: log})
+	if err == nil || err.Error() != "enough" { // where it goes on, the time is over
 		t.Errorf("ended with %v", err)
-	}
-	if took := time.Since(began); took > 8*time.Second {
-		t.Errorf("it took %s", took)
 	}
 }
 

@@ -47,7 +47,7 @@ func TestLaterFaultsAreOnlyCounted(t *testing.T) {
 	if len(p) != 51 || p[50].What != "more is wrong from here on" {
 		t.Errorf("%d problems, the last %+v", len(p), p[len(p)-1])
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("took %s", took)
 	}
 }

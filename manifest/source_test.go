@@ -194,7 +194,7 @@ func TestTheWorstManifestCostsLittle(t *testing.T) {
 		}
 		start := time.Now()
 		_, err := manifest.DecodeSource("module.json", []byte(in))
-		if took := time.Since(start); err == nil || took > 10*time.Second || len(err.Error()) > 64<<10 {
+		if took := time.Since(start); err == nil || took > time.Minute || len(err.Error()) > 64<<10 {
 			t.Errorf("%s: took %s, says %d bytes", name, took, len(err.Error()))
 		}
 	}

@@ -131,23 +131,24 @@ func TestPublishIsTrue(t *testing.T) {
 	const on = "report.n7f3kn7f3k"
 	for name, c := range map[string]struct {
 		turns []func(*bufio.Scanner, io.Writer)
+		most  time.Duration
 		want  fault.Kind
 	}{
-		"the broker has it": {[]func(*bufio.Scanner, io.Writer){obliging}, fault.Unknown},
+		"the broker has it": {[]func(*bufio.Scanner, io.Writer){obliging}, patience, fault.Unknown},
 		"the broker never says so": {[]func(*bufio.Scanner, io.Writer){func(lines *bufio.Scanner, _ io.Writer) {
 			until(lines, "nothing that is ever said")
-		}}, fault.Unavailable},
+		}}, time.Second, fault.Unavailable},
 		"the connection ends before it says so": {[]func(*bufio.Scanner, io.Writer){func(lines *bufio.Scanner, _ io.Writer) {
 			until(lines, "PUB")
-		}}, fault.Unavailable},
+		}}, patience, fault.Unavailable},
 		"another connection says so": {[]func(*bufio.Scanner, io.Writer){func(lines *bufio.Scanner, _ io.Writer) {
 			until(lines, "PUB")
-		}, obliging}, fault.Unavailable},
+		}, obliging}, patience, fault.Unavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn := dialScript(t, c.turns...)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), c.most)
 			defer cancel()
 			err := conn.Publish(ctx, on, []byte("x"))
 			if fault.KindOf(err) != c.want || (err == nil) != (c.want == fault.Unknown) {

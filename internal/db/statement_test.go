@@ -262,12 +262,8 @@ func TestABeginWhoseContextEnds(t *testing.T) {
 	}
 	ctx, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer end()
-	began := time.Now()
-	if err := d.Write(ctx, write); err == nil {
-		t.Fatal("two have written at once")
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it has waited for %s", took)
+	if err := d.Write(ctx, write); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("two have written at once, or it has waited for longer: %v", err)
 	}
 	if err := tx.Rollback(); err != nil {
 		t.Fatal(err)

@@ -72,7 +72,7 @@ func (m *mesh) post(path, body string) int {
 	m.t.Helper()
 	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer client.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(m.t.Context(), *patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+m.ip+":"+apiPort+path, bytes.NewReader([]byte(body)))
 	if err != nil {

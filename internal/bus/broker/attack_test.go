@@ -300,7 +300,7 @@ func expectRefused(t *testing.T, nc *nats.Conn, refused <-chan error, what strin
 		if !strings.Contains(strings.ToLower(err.Error()), "permissions violation") {
 			t.Errorf("%s: %v", what, err)
 		}
-	case <-time.After(patience / 10):
+	case <-time.After(patience):
 		t.Errorf("%s: it was let through", what)
 	}
 }
