@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -111,17 +112,52 @@ func TestTheCodeOfATargetIsWhatItsPackageIsMadeOf(t *testing.T) {
 	}
 }
 
-func TestOnlyTheTimeBeingUpIsNoFailure(t *testing.T) {
-	t.Parallel()
-	for said, want := range map[string]bool{
-		"fuzz: elapsed: 4s\n--- FAIL: FuzzA (4.08s)\n    context deadline exceeded\nFAIL\n":                                                         true,
-		"--- FAIL: FuzzA (1s)\n    --- FAIL: FuzzA (0s)\n        a_test.go:1: no\n    Failing input written to testdata/fuzz/FuzzA/1\nFAIL\n":       false,
-		"--- FAIL: FuzzA (1s)\n    --- FAIL: FuzzA (0s)\n    context deadline exceeded\nFAIL\n":                                                     false,
-		"--- FAIL: FuzzA (1s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n    Failing input written to testdata/x\nFAIL\n": false,
-		"panic: no\n": false,
-	} {
-		if ended(said) != want {
-			t.Errorf("%q is the end: %t", said, !want)
+// A target has just the CPU time that is left to it, of its worker as well, and what
+// it finds is its failure.
+func TestATargetHasItsTime(t *testing.T) {
+	root, state := t.TempDir(), t.TempDir()
+	t.Chdir(root)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("go.mod", "module example.com/fuzzed\n\ngo 1.26\n")
+	write("a_test.go", `package fuzzed
+
+import "testing"
+
+func FuzzSound(f *testing.F) { f.Fuzz(func(*testing.T, []byte) {}) }
+
+func FuzzRotten(f *testing.F) {
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 3 {
+			t.Error("rotten")
+		}
+	})
+}
+`)
+	for name, says := range map[string]string{"FuzzSound": "", "FuzzRotten": "rotten"} {
+		r, err := newRunner(t.Context(), 2*time.Second, state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		targets, err := list(".", regexp.MustCompile(name))
+		if err != nil || len(targets) != 1 {
+			t.Fatalf("%v, %v", targets, err)
+		}
+		err = r.target(t.Context(), targets[0])
+		if (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", name, err)
+		}
+		code, err := codeOf(t.Context(), targets[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		had, err := recall(filepath.Join(state, "._"+name+".cpu"), code)
+		if err != nil || (says == "") != (had >= 2*time.Second) || had > time.Minute {
+			t.Errorf("%s has had %s, %v", name, had, err)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (l ledger) note(t target, code string, cpu time.Duration) error {
 	}
 	slices.Sort(lines)
 	staged := l.file + ".new"
-	if err := os.WriteFile(staged, []byte(strings.Join(lines, "")), 0o644); err != nil { //nolint:gosec // it belongs to the source
+	if err := os.WriteFile(staged, []byte(strings.Join(lines, "")), 0o644); err != nil {
 		return err
 	}
 	return os.Rename(staged, l.file)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -11,13 +12,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
-
-// slice is how long a target runs between two notes of what it has had.
-const slice = time.Minute
 
 // A runner runs targets, one process at a time.
 type runner struct {
@@ -83,10 +82,14 @@ func (r *runner) rest(ctx context.Context, t target, code string) error {
 			return fmt.Errorf("build: %w\n%s", err, out)
 		}
 	}
-	for had < r.cpu {
-		spent, err := r.slice(ctx, t, program, min(slice, max(r.cpu-had, time.Second)))
+	keep := func(spent time.Duration) error {
+		fmt.Printf("%s  %s of %s of CPU\n", t, (had + spent).Round(time.Second), r.cpu)
+		return os.WriteFile(note, fmt.Appendf(nil, "%s %s\n", code, had+spent), 0o644)
+	}
+	if had < r.cpu {
+		spent, err := r.fuzz(ctx, t, program, r.cpu-had, keep)
 		had += spent
-		if err := errors.Join(err, os.WriteFile(note, fmt.Appendf(nil, "%s %s\n", code, had), 0o644)); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -94,34 +97,92 @@ func (r *runner) rest(ctx context.Context, t target, code string) error {
 	return r.ledger.note(t, code, had)
 }
 
-// slice runs the target for a while, and is the CPU time of the process and of
-// its worker. It shows what the process has said only where it failed.
-func (r *runner) slice(ctx context.Context, t target, program string, length time.Duration) (time.Duration, error) {
+// fuzz runs the target until it has had what is left of its CPU time, keeps each
+// minute what it has had, and is what it has had at the end. It shows what the
+// process has said only where it failed.
+func (r *runner) fuzz(ctx context.Context, t target, program string, left time.Duration, keep func(time.Duration) error) (time.Duration, error) {
 	var said strings.Builder
-	fuzz := exec.CommandContext(ctx, program, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.fuzztime="+length.String(),
+	enough, stop := context.WithCancel(ctx)
+	defer stop()
+	fuzz := exec.CommandContext(enough, program, "-test.run=^$", "-test.fuzz=^"+t.name+"$", "-test.timeout=0",
 		"-test.fuzzminimizetime=10x", "-test.parallel=1", "-test.fuzzcachedir="+filepath.Join(r.cache, t.folder))
 	fuzz.Dir, fuzz.Stdout, fuzz.Stderr = t.folder, &said, &said
 	fuzz.Cancel = func() error { return fuzz.Process.Signal(syscall.SIGINT) } // it ends its worker, which a kill would leave
-	fuzz.WaitDelay = 10 * time.Second
-	err := fuzz.Run()
-	if fuzz.ProcessState == nil {
+	fuzz.WaitDelay = time.Minute
+	if err := fuzz.Start(); err != nil {
 		return 0, err
 	}
+	watched := make(chan error, 1)
+	go func() {
+		watched <- watch(enough, fuzz.Process.Pid, left, keep)
+		stop()
+	}()
+	err := fuzz.Wait()
+	stop()
 	spent := fuzz.ProcessState.UserTime() + fuzz.ProcessState.SystemTime()
+	failed := errors.Join(<-watched, keep(spent))
 	switch {
 	case ctx.Err() != nil:
 		return spent, ctx.Err()
-	case err != nil && !ended(said.String()):
+	case err == nil:
+		return spent, fmt.Errorf("it ended by itself:\n%s", said.String())
+	case !errors.Is(err, context.Canceled): // which it is where it had enough and found nothing
 		return spent, fmt.Errorf("%w\n%s", err, said.String())
+	case failed != nil:
+		return spent, failed
 	}
-	fmt.Printf("%s  %s of CPU: %s\n", t, spent.Round(100*time.Millisecond), last(said.String()))
+	fmt.Printf("%s  %s\n", t, last(said.String()))
 	return spent, nil
 }
 
-// ended reports whether the time being up is all that the fuzzing process
-// failed of: it says so where it was about to wait for its worker.
-func ended(said string) bool {
-	return strings.Contains(said, "\n    context deadline exceeded\nFAIL") && strings.Count(said, "--- FAIL") == 1 && !strings.Contains(said, "Failing input")
+// watch comes back when the process and what it has started have had their time,
+// or are gone. It keeps each minute what they have had.
+func watch(ctx context.Context, pid int, most time.Duration, keep func(time.Duration) error) error {
+	kept := time.Duration(0)
+	for {
+		spent := cpuOf(pid)
+		if spent >= most {
+			return nil
+		}
+		if spent >= kept+time.Minute {
+			kept = spent
+			if err := keep(spent); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// cpuOf is the CPU time that a process and those that it has started have had: see
+// proc(5). It is nothing where there is none.
+func cpuOf(pid int) time.Duration {
+	const tick = time.Second / 100 // whatever the kernel counts in, it says these
+	own := "/proc/" + strconv.Itoa(pid)
+	text, err := os.ReadFile(own + "/stat")
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	all := time.Duration(0)
+	for _, field := range fields[11:15] { // of itself, and of those of them that have ended
+		n, _ := strconv.ParseInt(field, 10, 64) // the kernel writes numbers
+		all += time.Duration(n) * tick
+	}
+	lists, _ := filepath.Glob(own + "/task/*/children") // none where it has just ended
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for word := range strings.FieldsSeq(string(text)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				all += cpuOf(child)
+			}
+		}
+	}
+	return all
 }
 
 // last is the last figure that the fuzzing process has said.
