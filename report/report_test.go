@@ -153,7 +153,7 @@ func TestHowManyResources(t *testing.T) {
 }
 
 // A node cannot keep the controller busy with what will be refused.
-func TestAFloodIsRefusedAtOnce(t *testing.T) {
+func TestAFloodIsRefusedAtOnce(t *testing.T) { //nolint:paralleltest // it counts allocations
 	flood := append([]byte(`{"format":1,"error":"`), bytes.Repeat([]byte("x"), 10<<20)...)
 	_, err := report.Decode(flood)
 	if err == nil || !strings.Contains(err.Error(), "at most 2097152 are read") {
