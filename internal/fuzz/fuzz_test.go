@@ -14,7 +14,7 @@ func TestEveryTargetIsFound(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"a/a_test.go":            "package a\n\nfunc FuzzOne(f *testing.F) {}\n\nfunc FuzzTwo(f *testing.F) {}\n\nfunc helpFuzz() {}\n",
+		"a/a_test.go":            "package a\n\nfunc FuzzOne(f *testing.F) {}\n\nfunc FuzzTwo(f *testing.F) {}\n\nfunc helpFuzz() {}\n\nconst text = `\nfunc FuzzText(f *testing.F) {}\n`\n",
 		"a/b/b_test.go":          "package b\n\nfunc FuzzThree(f *testing.F) {}\n",
 		"a/testdata/x_test.go":   "package x\n\nfunc FuzzNone(f *testing.F) {}\n",
 		".hidden/x_test.go":      "package x\n\nfunc FuzzNone(f *testing.F) {}\n",

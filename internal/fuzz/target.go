@@ -1,8 +1,10 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,7 +19,6 @@ func (t target) String() string { return t.folder + " " + t.name }
 
 // list is every target below root that the pattern matches, folder by folder.
 func list(root string, pattern *regexp.Regexp) ([]target, error) {
-	declared := regexp.MustCompile(`(?m)^func (Fuzz[A-Za-z0-9_]+)\(`)
 	var found []target
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -28,17 +29,27 @@ func list(root string, pattern *regexp.Regexp) ([]target, error) {
 		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
 			return nil
 		}
-		text, err := os.ReadFile(path) //nolint:gosec // this tree, which is being worked on
-		if err != nil {
-			return err
-		}
-		for _, m := range declared.FindAllSubmatch(text, -1) {
-			t := target{filepath.Dir(path), string(m[1]), path}
-			if pattern.MatchString(t.String()) {
+		names, err := declared(path)
+		for _, name := range names {
+			if t := (target{filepath.Dir(path), name, path}); pattern.MatchString(t.String()) {
 				found = append(found, t)
 			}
 		}
-		return nil
+		return err
 	})
 	return found, err
+}
+
+// declared is the fuzz functions of a file.
+func declared(path string) (names []string, err error) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Fuzz") {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names, nil
 }
