@@ -46,15 +46,15 @@ func Base(ctx context.Context, cache string) (string, error) {
 	return base, once(base, func() error { return bootstrap(ctx, base) })
 }
 
-// With is Base with one more package, as apt installs it: what it has brought lies in
+// With is Base with more packages, as apt installs them: what they have brought lies in
 // a layer of its own, so that no other machine has it.
-func With(ctx context.Context, cache, name string) (string, error) {
+func With(ctx context.Context, cache string, names ...string) (string, error) {
 	base, err := Base(ctx, cache)
 	if err != nil {
 		return "", err
 	}
-	layer := base + "+" + name
-	return layer + ":" + base, once(layer, func() error { return install(ctx, base, layer, name) })
+	layer := base + "+" + strings.Join(names, "+")
+	return layer + ":" + base, once(layer, func() error { return install(ctx, base, layer, names) })
 }
 
 // once has something made that is kept, unless it is there.
@@ -90,9 +90,9 @@ func bootstrap(ctx context.Context, base string) error {
 	return nil
 }
 
-// install installs a package beside the layer's place, and moves it there when it is
-// whole. Nothing of it is started here.
-func install(ctx context.Context, base, layer, name string) error {
+// install installs packages beside the layer's place, and moves it there when it is
+// whole. Nothing of them is started here.
+func install(ctx context.Context, base, layer string, names []string) error {
 	half := layer + ".half"
 	root, up := filepath.Join(half, "root"), filepath.Join(half, "up")
 	_ = run(ctx, "umount", root) // it is mounted only where one was killed at this; what stays so is said next
@@ -107,7 +107,7 @@ func install(ctx context.Context, base, layer, name string) error {
 	if err := run(ctx, "mount", "-t", "overlay", "overlay", "-o", "lowerdir="+base+",upperdir="+up+",workdir="+half+"/work", root); err != nil {
 		return err
 	}
-	err := installInto(ctx, root, name)
+	err := installInto(ctx, root, names)
 	if err := errors.Join(err, run(context.WithoutCancel(ctx), "umount", root)); err != nil {
 		return err
 	}
@@ -118,8 +118,8 @@ func install(ctx context.Context, base, layer, name string) error {
 }
 
 // installInto has the apt of the machine that the tests run on, which knows the way to
-// its mirror, install a package into a Debian.
-func installInto(ctx context.Context, root, name string) error {
+// its mirror, install packages into a Debian.
+func installInto(ctx context.Context, root string, names []string) error {
 	policy := filepath.Join(root, "usr/sbin/policy-rc.d")
 	if err := os.WriteFile(policy, []byte("#!/bin/sh\nexit 101\n"), 0o755); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "write %q", policy)
@@ -128,7 +128,7 @@ func installInto(ctx context.Context, root, name string) error {
 		"DEBIAN_FRONTEND=noninteractive", "apt-get", "-q", "-y", "-o", "Dir=" + root, "-o", "Dir::State::status=" + root + "/var/lib/dpkg/status",
 		"-o", "DPkg::Chroot-Directory=" + root, "-o", "APT::Install-Recommends=0", "-o", "APT::Sandbox::User=root",
 	}
-	for _, args := range [][]string{{"update"}, {"install", name}} {
+	for _, args := range [][]string{{"update"}, append([]string{"install"}, names...)} {
 		if err := run(ctx, "env", append(slices.Clone(apt), args...)...); err != nil {
 			return err
 		}

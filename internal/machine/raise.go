@@ -23,10 +23,10 @@ func RaiseOn(t testing.TB, folder string) (*Net, *Machine) {
 	return raise(t, folder, func(ctx context.Context) (string, error) { return Base(ctx, Cache) })
 }
 
-// RaiseWith is Raise, of a machine that has one more package of Debian's.
-func RaiseWith(t testing.TB, name string) (*Net, *Machine) {
+// RaiseWith is Raise, of a machine that has more packages of Debian's.
+func RaiseWith(t testing.TB, names ...string) (*Net, *Machine) {
 	t.Helper()
-	return raise(t, ground(t), func(ctx context.Context) (string, error) { return With(ctx, Cache, name) })
+	return raise(t, ground(t), func(ctx context.Context) (string, error) { return With(ctx, Cache, names...) })
 }
 
 // ground is a folder for the machines of a test, which is taken away after them.
