@@ -176,7 +176,7 @@ func isMounted(path string, mounts []string) bool {
 
 // isSource reports whether the package manager reads this file to know where packages come from.
 func isSource(path string) bool {
-	return strings.HasPrefix(path, "/etc/apt/") || strings.HasPrefix(path, "/usr/share/keyrings/")
+	return slices.ContainsFunc([]string{"/etc/apt/", "/usr/share/keyrings/", "/etc/dnf/", "/etc/yum.repos.d/", "/etc/pki/rpm-gpg/"}, func(dir string) bool { return strings.HasPrefix(path, dir) })
 }
 
 // unitsOf is the names of the files that a unit may be made of.

@@ -154,6 +154,9 @@ func keptOf(r manifest.BuiltResource) (all []keeping) {
 	if known && !t.IsFile() {
 		all = append(all, keeping{declaration.Keeps(t), "a resource of type " + r.Type})
 	}
+	if t == declaration.Package && r.Traits != nil && !strings.Contains(r.Name+r.Version, "${") && r.OnlyRPM() {
+		all = append(all, keeping{dnf, strings.TrimSpace("a package that only rpm can have, " + r.Name + " " + r.Version)})
+	}
 	if declaration.SaysWhose(t, r.Mode, r.Traits) {
 		all = append(all, keeping{declaration.KeepsOwner, "a resource with an owner, a group, or a mode above 0777"})
 	}

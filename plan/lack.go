@@ -52,12 +52,17 @@ func (c *compiler) keepsNone(k keeping) lack {
 	}
 }
 
+// dnf is the capability of a node whose packages it keeps.
+const dnf = "dnf"
+
 // lacksGround is that there is nothing on the node that a host could keep it with,
 // whatever its version.
 func (c *compiler) lacksGround(k keeping) string {
 	switch {
-	case k.capability == declaration.Keeps(declaration.Package) && !c.has("apt"):
-		return fmt.Sprintf("has %s, and %s has no apt", k.what, c.facts.Node.Name)
+	case k.capability == declaration.Keeps(declaration.Package) && !c.has("apt") && !c.has(dnf):
+		return fmt.Sprintf("has %s, and the host of %s sees neither apt nor dnf there", k.what, c.facts.Node.Name)
+	case k.capability == dnf:
+		return fmt.Sprintf("has %s, and the host of %s sees no dnf there", k.what, c.facts.Node.Name)
 	case k.capability == declaration.Keeps(declaration.Service) && !c.has("systemd"):
 		return fmt.Sprintf("has %s, and %s does not run systemd", k.what, c.facts.Node.Name)
 	}

@@ -123,6 +123,7 @@ func TestAPackageComesAfterWhatSaysWhereItIs(t *testing.T) {
 		declared("b", holding(dir("key", "/etc/apt/keyrings/b"), account("other", "user", declaration.Traits{Name: "other"}))),
 		declared("a", holding(
 			dir("key", "/usr/share/keyrings/a"), dir("source", "/etc/apt/sources.list.d/a"), dir("conf", "/etc/app"),
+			dir("repo", "/etc/yum.repos.d/a"), dir("dnf", "/etc/dnf/vars/a"), dir("trust", "/etc/pki/rpm-gpg/a"),
 			account("before", "user", declaration.Traits{Name: "before"}),
 			account("app", "package", declaration.Traits{Name: "app-${node.name}", Version: "1.0-${node.name}"}),
 			account("user", "user", declaration.Traits{Name: "app"}),
@@ -135,7 +136,7 @@ func TestAPackageComesAfterWhatSaysWhereItIs(t *testing.T) {
 		}
 	}
 	want := map[string][]string{
-		"other": nil, "before": nil, "app-laptop1.0-laptop": {"a/key", "a/source", "a/before"}, "app": {"a/app"},
+		"other": nil, "before": nil, "app-laptop1.0-laptop": {"a/key", "a/source", "a/repo", "a/dnf", "a/trust", "a/before"}, "app": {"a/app"},
 		"app.service": {"a/before", "a/app", "a/user"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -302,7 +303,10 @@ func TestWhichVersionOfTheHostANodeNeeds(t *testing.T) {
 		{"between two releases", "1.3.0", "v1.3.0-2-gab12cd3", nil, user, "has a resource of type user, which the host of laptop (mesh-host 1.3.0) does not keep: upgrade it to 1.3.0+2.gab12cd3, or later" + never, "1.3.0+2.gab12cd3"},
 		{"as new as the controller", "1.4.0", "v1.4.0", nil, user, "has a resource of type user, which the host of laptop does not keep, though mesh-host 1.4.0 is as new as this controller: one that keeps a folder and no machine never does", ""},
 		{"nobody knows which", "", "v1.4.0", nil, user, "has a resource of type user, which the host of laptop does not keep: upgrade mesh-host there" + never, ""},
-		{"no apt", "1.3.0", "v1.4.0", []string{"systemd"}, pkg, "has a resource of type package, and laptop has no apt", ""},
+		{"no apt", "1.3.0", "v1.4.0", []string{"systemd"}, pkg, "has a resource of type package, and the host of laptop sees neither apt nor dnf there", ""},
+		{"dnf, and an older one", "1.3.0", "v1.4.0", []string{"dnf"}, pkg, "has a resource of type package, which the host of laptop (mesh-host 1.3.0) does not keep: upgrade it to 1.4.0, or later" + never, "1.4.0"},
+		{"a name of rpm's", "1.4.0", "v1.4.0", []string{"apt", "keeps-package"}, account("r", "package", declaration.Traits{Name: "NetworkManager"}), "has a package that only rpm can have, NetworkManager, and the host of laptop sees no dnf there", ""},
+		{"a version of rpm's", "1.4.0", "v1.4.0", []string{"apt", "keeps-package"}, account("r", "package", declaration.Traits{Name: "x", Version: "1_0-1"}), "has a package that only rpm can have, x 1_0-1, and the host of laptop sees no dnf there", ""},
 		{"apt, and an older one", "1.3.0", "v1.4.0", []string{"apt"}, pkg, "has a resource of type package, which the host of laptop (mesh-host 1.3.0) does not keep: upgrade it to 1.4.0, or later" + never, "1.4.0"},
 		{"no systemd", "1.3.0", "v1.4.0", []string{"apt"}, unit, "has a resource of type service, and laptop does not run systemd", ""},
 	} {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"noxmesh/host/system"
 	"noxmesh/internal/effect"
@@ -13,42 +12,17 @@ import (
 
 // Installed by apt, and removed by dpkg, which refuses to take anything else along.
 const (
-	aptGet = "apt-get"
+	Apt    = "apt-get"
+	aptGet = Apt
 	dpkg   = "dpkg"
-
-	limit = 10 * time.Minute // for one run about any number of packages
 )
 
 // Debian is a machine with apt and dpkg.
 type Debian struct{ sys *system.Root }
 
-// Of is the package manager of a machine.
-func Of(sys *system.Root) Debian { return Debian{sys} }
-
-// Want is a package that is to be installed.
-type Want struct {
-	Name    string // with its architecture after a colon, where that is not the machine's
-	Version string // any one where it is not said
-	Replace bool   // what somebody has changed of its configuration files is replaced, and not kept
-}
-
-// isRight reports whether it is installed as wanted.
-func (w Want) isRight(in Installed) bool {
-	p := in.Of(w.Name)
-	return p.Right() && (w.Version == "" || w.Version == p.Version)
-}
-
-// Outcome is what came of it, by the name that was wanted.
-type Outcome struct {
-	Failed map[string]error
-	Says   map[string][]string // beside
-}
-
-// installation is that of several packages, from the first look at the locks.
-type installation struct {
+// aptRun is what apt does in one installation.
+type aptRun struct {
 	Debian
-	Outcome
-	updated bool
 	missed  string // what the update could not fetch
 	refused error  // by which disk the update was
 }
@@ -57,14 +31,14 @@ type installation struct {
 // does not stand against the others. It removes nothing and asks nothing. An error
 // is about all of them.
 func (d Debian) Install(ctx context.Context, wanted []Want) (Outcome, error) {
-	r := &installation{Debian: d, Outcome: Outcome{Failed: map[string]error{}, Says: map[string][]string{}}}
-	if err := d.free(ctx); err != nil {
+	r := installationBy(&aptRun{Debian: d})
+	if err := free(ctx, d.locked); err != nil {
 		return r.Outcome, err
 	}
-	if err := r.finish(ctx, wanted); err != nil {
+	if err := d.finish(ctx, wanted, r.Says); err != nil {
 		return r.Outcome, err
 	}
-	in, err := d.Read(names(wanted))
+	in, err := d.Read(ctx, names(wanted))
 	if err != nil {
 		return r.Outcome, err
 	}
@@ -82,90 +56,37 @@ func (d Debian) Install(ctx context.Context, wanted []Want) (Outcome, error) {
 
 // finish has dpkg finish what it was ended in the middle of, or has failed to
 // configure. What it cannot is for the installation to say.
-func (r *installation) finish(ctx context.Context, wanted []Want) error {
-	in, err := r.Read(nil)
+func (d Debian) finish(ctx context.Context, wanted []Want, says map[string][]string) error {
+	in, err := d.Read(ctx, nil)
 	if err != nil || !in.unfinished() {
 		return err
 	}
 	if err := effect.Do("packages.dpkg.finish", func() error {
-		_, err := r.run(ctx, dpkg, "--configure", "--pending", "--force-confdef", "--force-confold")
+		_, err := d.run(ctx, dpkg, "--configure", "--pending", "--force-confdef", "--force-confold")
 		return err
 	}); err != nil {
 		return err
 	}
 	if in.cut {
 		for _, w := range wanted {
-			r.Says[w.Name] = append(r.Says[w.Name], "dpkg had been ended in the middle of its work, and was let finish it first")
+			says[w.Name] = append(says[w.Name], "dpkg had been ended in the middle of its work, and was let finish it first")
 		}
 	}
 	return nil
 }
 
-// install is that of packages with one policy about their configuration files.
-func (r *installation) install(ctx context.Context, wanted []Want) error {
-	left, done, err := r.together(ctx, wanted)
-	if err == nil && len(left) > 0 && !r.updated && isStale(done) {
-		if err = r.update(ctx); err == nil {
-			left, done, err = r.together(ctx, left)
-		}
-	}
-	switch {
-	case err != nil || len(left) == 0:
-		return err
-	case len(wanted) == 1:
-		r.Failed[left[0].Name] = r.why(ctx, left[0], done)
-		return nil
-	}
-	return r.apiece(ctx, left, done)
-}
-
-// apiece is about those that could not be installed together, as apt-get has said.
-// Two that need each other come only together: those that it does not name go first.
-func (r *installation) apiece(ctx context.Context, left []Want, done system.Done) error {
-	rest := slices.DeleteFunc(slices.Clone(left), func(w Want) bool { return blamed(w.Name, done.Out) })
-	if len(rest) > 1 && len(rest) < len(left) {
-		still, _, err := r.together(ctx, rest)
-		if err != nil {
-			return err
-		}
-		left = slices.DeleteFunc(left, func(w Want) bool { return slices.Contains(rest, w) && !slices.Contains(still, w) })
-	}
-	for _, w := range left {
-		still, done, err := r.together(ctx, []Want{w})
-		if err != nil {
-			return err
-		}
-		if len(still) > 0 {
-			r.Failed[w.Name] = r.why(ctx, w, done)
-		}
-	}
-	return nil
-}
-
-// together is one run of apt-get. Left is what is not as wanted after it.
-func (r *installation) together(ctx context.Context, wanted []Want) (left []Want, done system.Done, err error) {
+// together is one run of apt-get, for packages with one policy about their configuration files.
+func (r *aptRun) together(ctx context.Context, wanted []Want) (done system.Done, err error) {
 	err = effect.Do("packages.package.install", func() (err error) { done, err = r.run(ctx, aptGet, installing(wanted)...); return err })
-	if err != nil {
-		return wanted, done, err
-	}
-	for name, says := range conffiles(done.Out, wanted) {
-		r.Says[name] = append(r.Says[name], says...)
-	}
-	in, err := r.Read(names(wanted))
-	if err != nil {
-		return wanted, done, err
-	}
-	left = slices.DeleteFunc(slices.Clone(wanted), func(w Want) bool { return w.isRight(in) })
-	return left, done, nil
+	return done, err
 }
 
-func names(wanted []Want) []string {
-	out := make([]string, 0, len(wanted))
-	for _, w := range wanted {
-		out = append(out, w.Name)
-	}
-	return out
-}
+func (*aptRun) says(out string, wanted []Want) map[string][]string { return conffiles(out, wanted) }
+
+// halved is nothing: dpkg says itself of a package that it is not whole.
+func (*aptRun) halved(Want, system.Done) error { return nil }
+
+func (*aptRun) blames(name, out string) bool { return blamed(name, out) }
 
 // installing is the words for apt-get. What is recommended is declared where it is wanted.
 func installing(wanted []Want) []string {
@@ -193,8 +114,7 @@ func installing(wanted []Want) []string {
 
 // update has apt ask its sources what they have. That some did not answer is said
 // where something is missing then.
-func (r *installation) update(ctx context.Context) error {
-	r.updated = true
+func (r *aptRun) update(ctx context.Context) error {
 	var done system.Done
 	err := effect.Do("packages.lists.update", func() (err error) {
 		done, err = r.run(ctx, aptGet, "-q", "-o", "APT::Get::List-Cleanup=0", "update")
@@ -223,7 +143,7 @@ func (d Debian) run(ctx context.Context, name string, args ...string) (system.Do
 // Remove removes these, and nothing else; their configuration stays. What stands
 // against it is said of each that is still there.
 func (d Debian) Remove(ctx context.Context, names []string) (map[string]error, error) {
-	in, err := d.Read(names)
+	in, err := d.Read(ctx, names)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +161,7 @@ func (d Debian) Remove(ctx context.Context, names []string) (map[string]error, e
 	if len(there) == 0 {
 		return nil, nil
 	}
-	if err := d.free(ctx); err != nil {
+	if err := free(ctx, d.locked); err != nil {
 		return nil, err
 	}
 	var done system.Done
@@ -249,7 +169,7 @@ func (d Debian) Remove(ctx context.Context, names []string) (map[string]error, e
 	if err != nil {
 		return nil, err
 	}
-	if in, err = d.Read(names); err != nil {
+	if in, err = d.Read(ctx, names); err != nil {
 		return nil, err
 	}
 	failed := map[string]error{}

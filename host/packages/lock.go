@@ -14,16 +14,30 @@ const (
 )
 
 // locks is what apt and dpkg lock, each for some of their work.
-func locks() []string {
+func (Debian) locks() []string {
 	return []string{"/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock", "/var/cache/apt/archives/lock", "/var/lib/apt/lists/lock"}
 }
 
+// locked is which lock somebody has, and who; none where all are free.
+func (d Debian) locked() (file, by string, err error) {
+	for _, file := range d.locks() {
+		by, err := d.sys.LockedBy(file)
+		if err != nil {
+			return "", "", fault.Wrap(fault.Conflict, system.Cause(err), "look who has locked %q", file)
+		}
+		if by != "" {
+			return file, by, nil
+		}
+	}
+	return "", "", nil
+}
+
 // free waits for a moment until nobody has a lock, and says who has one still.
-func (d Debian) free(ctx context.Context) error {
+func free(ctx context.Context, locked func() (file, by string, err error)) error {
 	tick := time.NewTicker(again)
 	defer tick.Stop()
 	for waited := time.Duration(0); ; waited += again {
-		file, by, err := d.locked()
+		file, by, err := locked()
 		if err != nil || file == "" {
 			return err
 		}
@@ -36,18 +50,4 @@ func (d Debian) free(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// locked is which lock somebody has, and who; none where all are free.
-func (d Debian) locked() (file, by string, err error) {
-	for _, file := range locks() {
-		by, err := d.sys.LockedBy(file)
-		if err != nil {
-			return "", "", fault.Wrap(fault.Conflict, system.Cause(err), "look who has locked %q", file)
-		}
-		if by != "" {
-			return file, by, nil
-		}
-	}
-	return "", "", nil
 }

@@ -30,7 +30,7 @@ func debian(t testing.TB, files map[string]string) Debian {
 	sys, err := system.Open(dir)
 	must(t, err)
 	t.Cleanup(func() { must(t, sys.Close()) })
-	return Of(sys)
+	return Debian{sys}
 }
 
 func entry(name, arch, status, version string) string {
@@ -49,9 +49,9 @@ func TestWhatIsInstalled(t *testing.T) {
 	t.Parallel()
 	d := debian(t, machine())
 	names := []string{"one", "one:amd64", "one:i386", "one:arm64", "any", "any:amd64", "any:all", "any:i386", "gone", "none", "torn", "last", "nowhere"}
-	in, err := d.Read(names)
+	in, err := d.Read(t.Context(), names)
 	must(t, err)
-	all, err := d.Read(nil)
+	all, err := d.Read(t.Context(), nil)
 	must(t, err)
 	var got []string
 	for _, name := range names {
@@ -88,7 +88,7 @@ func TestTheJournalHasTheLastWord(t *testing.T) {
 	files["updates/0001"] = entry("one", "amd64", "install ok half-configured", "2.0")
 	files["updates/0010"] = entry("last", "amd64", "deinstall ok config-files", "1.0")
 	files["updates/tmp.i"] = entry("one", "amd64", fine, "3.0")
-	in, err := debian(t, files).Read([]string{"one", "last"})
+	in, err := debian(t, files).Read(t.Context(), []string{"one", "last"})
 	must(t, err)
 	if one, last := in.Of("one"), in.Of("last"); one.Version != "2.0" || one.State() != "half-configured" || last.There() || !in.unfinished() {
 		t.Errorf("%v, %v", one, last)
@@ -101,7 +101,7 @@ func TestUnfinished(t *testing.T) {
 		fine: false, "deinstall ok config-files": false, "hold ok installed": false, "install reinstreq half-installed": false,
 		"install ok unpacked": true, "install ok half-configured": true, "install ok triggers-awaited": true, "install ok triggers-pending": true,
 	} {
-		in, err := debian(t, map[string]string{"status": entry("one", "amd64", status, "1.0")}).Read(nil)
+		in, err := debian(t, map[string]string{"status": entry("one", "amd64", status, "1.0")}).Read(t.Context(), nil)
 		must(t, err)
 		if in.unfinished() != want {
 			t.Errorf("%s: %v", status, in.unfinished())
@@ -111,7 +111,7 @@ func TestUnfinished(t *testing.T) {
 
 func TestAMachineWithoutDpkg(t *testing.T) {
 	t.Parallel()
-	if _, err := debian(t, nil).Read([]string{"one"}); err == nil || err.Error() != `read "/var/lib/dpkg/status": no such file or directory` {
+	if _, err := debian(t, nil).Read(t.Context(), []string{"one"}); err == nil || err.Error() != `read "/var/lib/dpkg/status": no such file or directory` {
 		t.Error(err)
 	}
 }
@@ -150,7 +150,7 @@ func BenchmarkHundred(b *testing.B) {
 	b.Run("look", func(b *testing.B) {
 		b.SetBytes(int64(text.Len()))
 		for b.Loop() {
-			in, err := d.Read(names)
+			in, err := d.Read(b.Context(), names)
 			if err != nil || !in.Of("package-0020").Right() {
 				b.Fatal(err)
 			}

@@ -22,8 +22,8 @@ func lines(text string, begin ...string) []string {
 	return out
 }
 
-// isStale reports whether what apt knows of its sources may be why it failed.
-func isStale(done system.Done) bool {
+// stale reports whether what apt knows of its sources may be why it failed.
+func (*aptRun) stale(done system.Done) bool {
 	return unknown(done.Out) || unfetched(done.Out) != ""
 }
 
@@ -48,7 +48,7 @@ func unfetched(said string) string {
 
 // blamed reports whether apt-get or dpkg names the package with what stands against it.
 func blamed(name, out string) bool {
-	bare, _, _ := strings.Cut(name, ":")
+	bare := bare(name)
 	text := strings.Join(lines(out, "E: ", "dpkg: error processing package "), "\n") + "\n" + section(out, unmet)
 	return slices.ContainsFunc(strings.Fields(text), func(word string) bool {
 		word = strings.Trim(word, "'\"")
@@ -64,7 +64,7 @@ const (
 )
 
 // why is what stood against one package, and what to do about it.
-func (r *installation) why(ctx context.Context, w Want, done system.Done) error {
+func (r *aptRun) why(ctx context.Context, w Want, done system.Done) error {
 	if by := noRoom(done); by != nil {
 		return by
 	}
@@ -99,7 +99,7 @@ func noRoom(done system.Done) error {
 }
 
 // missing is what the sources of the machine do not have.
-func (r *installation) missing(ctx context.Context, w Want) error {
+func (r *aptRun) missing(ctx context.Context, w Want) error {
 	if r.refused != nil {
 		return fault.Wrap(fault.Conflict, r.refused, "ask the sources of this machine what they have")
 	}
@@ -143,7 +143,7 @@ func failedIn(name string, done system.Done) string {
 // may name the architecture.
 func cutAt(said, name string) (before, after string, ok bool) {
 	const naming = "dpkg: error processing package "
-	bare, _, _ := strings.Cut(name, ":")
+	bare := bare(name)
 	rest, at := said, 0
 	for {
 		i := strings.Index(rest, naming)
@@ -194,8 +194,7 @@ func whyStays(name string, done system.Done) error {
 	if by := noRoom(done); by != nil {
 		return by
 	}
-	bare, _, _ := strings.Cut(name, ":")
-	_, rest, ok := strings.Cut(done.Out, "dpkg: dependency problems prevent removal of "+bare)
+	_, rest, ok := strings.Cut(done.Out, "dpkg: dependency problems prevent removal of "+bare(name))
 	if ok {
 		_, rest, _ = strings.Cut(rest, "\n")
 		var by []string
@@ -237,7 +236,7 @@ func conffiles(out string, wanted []Want) map[string][]string {
 		case strings.HasPrefix(line, "==> Using new "):
 			text = file + " was changed on the machine and is replaced; it is " + file + ".dpkg-old now"
 		}
-		i := slices.IndexFunc(wanted, func(w Want) bool { name, _, _ := strings.Cut(w.Name, ":"); return name == of })
+		i := slices.IndexFunc(wanted, func(w Want) bool { return bare(w.Name) == of })
 		if text != "" && i >= 0 {
 			says[wanted[i].Name] = append(says[wanted[i].Name], text)
 		}

@@ -14,6 +14,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/host/checks"
 	"noxmesh/host/keep"
+	"noxmesh/host/packages"
 	"noxmesh/host/system"
 	"noxmesh/host/version"
 	"noxmesh/internal/fault"
@@ -38,6 +39,7 @@ type Engine struct {
 	asker   checks.Asker
 	opener  Opener            // nil where nothing can be opened
 	self    *version.Versions // of the host, where its package has started it; nil where it has not
+	rpms    packages.Seen     // what was last read of rpm's database, on a machine that has one
 	soon    time.Duration     // when to look again, where that is before the next look for drift; 0 for not
 
 	spared map[string]document.Digest // resources that are left alone for now, where they are to be that

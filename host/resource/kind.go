@@ -10,6 +10,7 @@ import (
 
 	"noxmesh/declaration"
 	"noxmesh/host/keep"
+	"noxmesh/host/system"
 	"noxmesh/internal/fault"
 )
 
@@ -51,7 +52,7 @@ const booted = "/run/systemd/system" // is there where systemd has booted the ma
 // What is no longer declared goes in the opposite order.
 func kinds() []rankedKind {
 	return []rankedKind{
-		{of: declaration.Package, kind: packaged{}, needs: [][]string{{"/usr/bin/apt-get"}}}, // it may bring groups that users are in
+		{of: declaration.Package, kind: packaged{}, needs: [][]string{{"/usr/bin/apt-get"}, {system.Dnf}}}, // it may bring groups that users are in
 		{of: declaration.Group, kind: groups{}},
 		{of: declaration.User, kind: users{}},
 		{of: declaration.Sysctl, kind: sysctls{}},

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"noxmesh/declaration"
-	"noxmesh/host/packages"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
 )
@@ -18,8 +17,13 @@ const hostUnit = declaration.HostPackage + ".service"
 // when the version that is declared runs, and not when it is installed: the service
 // manager may have gone back from it.
 func (p *pass) isSelf(h *holding) bool {
+	return p.self != nil && isHost(h)
+}
+
+// isHost reports whether it is the package that a host is.
+func isHost(h *holding) bool {
 	name, _, _ := strings.Cut(h.name(), ":")
-	return p.self != nil && name == declaration.HostPackage
+	return name == declaration.HostPackage
 }
 
 // withoutSelf is all but the host itself, which is changed after everything else of
@@ -37,7 +41,7 @@ func (p *pass) withoutSelf(all []*holding) (others []*holding, self *holding) {
 
 // lookAtSelf compares the version that runs with what is declared.
 func (p *pass) lookAtSelf(h *holding, again bool) {
-	is, _ := h.found.memory.(packages.Package)
+	is, _ := h.found.memory.(packed)
 	own := p.self.Own()
 	version := cmp.Or(h.want.Version, is.Version)
 	why, err := p.self.Refused(version)
@@ -66,7 +70,7 @@ func (p *pass) changeSelf(ctx context.Context, h *holding) {
 		h.failed(fault.Add(err, "before another version is installed"))
 		return
 	}
-	is, _ := h.found.memory.(packages.Package)
+	is, _ := h.found.memory.(packed)
 	if !is.Right() || h.want.Version != "" && h.want.Version != is.Version {
 		p.install(ctx, []*holding{h})
 		return

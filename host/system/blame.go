@@ -41,7 +41,7 @@ func refusalIn(line string) syscall.Errno {
 			return no
 		}
 	}
-	if strings.Contains(line, "have enough free space in ") {
+	if strings.Contains(line, "have enough free space in ") || strings.Contains(line, " more space needed on the ") || strings.Contains(line, " more space on the ") {
 		return syscall.ENOSPC
 	}
 	return 0
@@ -58,7 +58,11 @@ func refusedAt(no syscall.Errno, places []string) error {
 		return no
 	}
 	i := slices.IndexFunc(places, func(p string) bool { return stands(no, p) })
-	return disk.Say(no, places[max(i, 0)])
+	place := places[max(i, 0)]
+	if no == syscall.ENOSPC && disk.Of(place).ReadOnly {
+		no = syscall.EROFS // rpm finds no room on one that is shut
+	}
+	return disk.Say(no, place)
 }
 
 func stands(no syscall.Errno, p string) bool {

@@ -38,6 +38,7 @@ func (r *Root) Facts() report.Facts {
 		paths []string // any of them
 	}{
 		{"apt", []string{"/usr/bin/apt-get"}},
+		{"dnf", r.dnf()},
 		{"container-runtime", append(Dockerd(), podman)},
 		{"docker", Dockerd()},
 		{"podman", []string{podman}},
@@ -52,6 +53,40 @@ func (r *Root) Facts() report.Facts {
 	}
 	r.Forget()
 	return f
+}
+
+// What may keep the packages of a machine.
+const (
+	Dpkg = "dpkg"
+	RPM  = "rpm"
+
+	DpkgStatus = "/var/lib/dpkg/status"
+	Dnf        = "/usr/bin/dnf"
+)
+
+// RPMDatabases is where rpm's database may be: newer systems have it with the system itself.
+func RPMDatabases() []string { return []string{"/var/lib/rpm", "/usr/lib/sysimage/rpm"} }
+
+// Packager is what keeps the packages of this machine, or "". Either may be installed by
+// the other: dpkg's status then has nothing in it, or rpm's database.
+func (r *Root) Packager() string {
+	if d, err := r.Dir(path.Dir(DpkgStatus)); err == nil {
+		if info, err := d.Lstat(path.Base(DpkgStatus)); err == nil && info.Size > 0 {
+			return Dpkg
+		}
+	}
+	if r.Has(Dnf) && slices.ContainsFunc(RPMDatabases(), r.Has) {
+		return RPM
+	}
+	return ""
+}
+
+// dnf is where it is, where it keeps the packages of the machine.
+func (r *Root) dnf() []string {
+	if r.Packager() != RPM {
+		return nil
+	}
+	return []string{Dnf}
 }
 
 // Has reports whether there is something at this path.

@@ -142,6 +142,37 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// Either package manager may be installed by the other: what has packages in it counts.
+func TestWhatKeepsThePackages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, err := Open(dir)
+	must(t, err)
+	defer r.Close()
+	put := func(name, text string) func() {
+		return func() {
+			must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+			must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755))
+		}
+	}
+	for _, c := range []struct {
+		do       func()
+		by, said string
+	}{
+		{put("usr/bin/dnf", ""), "", ""},
+		{put("usr/lib/sysimage/rpm/rpmdb.sqlite", ""), RPM, "dnf"},
+		{put("var/lib/dpkg/status", ""), RPM, "dnf"},
+		{put("var/lib/dpkg/status", "Package: dpkg\n"), Dpkg, ""},
+		{put("usr/bin/apt-get", ""), Dpkg, "apt"},
+	} {
+		c.do()
+		r.Forget()
+		if by, said := r.Packager(), strings.Join(r.Facts().Capabilities, " "); by != c.by || said != c.said {
+			t.Errorf("%q, %q: want %q, %q", by, said, c.by, c.said)
+		}
+	}
+}
+
 func TestAHandleThatWasForgottenOpensNothing(t *testing.T) {
 	t.Parallel()
 	dir, r := machine(t)

@@ -35,6 +35,7 @@ func elsewhere() map[string]string {
 		machines = "no host of the line is on a machine: TestUsersAndGroupsOnAMachine of host kills it on one that has booted"
 		services = "no host of the line is on a machine: TestServicesOnAMachine of host kills it on one that has booted"
 		installs = "no host of the line is on a machine: TestPackagesOnAMachine of host kills it on one that has booted"
+		rpms     = "no host of the line is on a machine: TestDnfOnAMachine of host kills it on one that has booted"
 		kernels  = "no host of the line is on a machine: TestSysctlsOnAMachine of host kills it on one that has booted"
 		hangs    = "no host of the line is on a machine: TestMountsOnAMachine of host kills it on one that has booted"
 		upgrades = "no host of the line is a package: TestTheHostIsUpgradedOnAMachine of host kills it on a machine that has booted"
@@ -62,6 +63,7 @@ func elsewhere() map[string]string {
 		"resource.group.add":    machines, "resource.group.remove": machines, "resource.group.mend": machines, "resource.user.complete": machines,
 		"resource.user.add": machines, "resource.user.change": machines, "resource.user.join": machines,
 		"packages.package.install": installs, "packages.package.remove": installs, "packages.lists.update": installs, "packages.dpkg.finish": installs,
+		"packages.rpm.install": rpms, "packages.rpm.repeat": rpms, "packages.rpm.drop": rpms, "packages.rpm.remove": rpms, "packages.repositories.update": rpms, "packages.conffile.replace": rpms,
 		"resource.mount.make": hangs, "resource.mount.change": hangs, "resource.mount.remove": hangs, "resource.mounts.reload": hangs,
 		"resource.sysctl.set": kernels, "resource.sysctl.restore": kernels,
 		"version.program.keep": upgrades, "version.program.confirm": upgrades, "version.program.drop": upgrades, "version.failures.forget": upgrades,

@@ -194,12 +194,11 @@ func holds(root string, r keep.Record, declared []declaration.Resource) ([]invar
 	}
 	var things []invariant.Thing
 	for _, subject := range slices.Sorted(maps.Keys(r.Holds)) {
-		h, want := r.Holds[subject], Facts{}
-		for _, d := range declared {
-			if digest, err := d.ContentDigest(); err == nil && d.ID == h.ID && digest == r.Done[h.ID] {
-				want = declaredFacts(d)
-			}
+		if inDatabase(root, subject) {
+			continue
 		}
+		h := r.Holds[subject]
+		want := done(r, h.ID, declared)
 		maps.Copy(want, always(subject))
 		whole := maps.Clone(want)
 		is := are[withoutArchitecture(subject)]
@@ -213,6 +212,26 @@ func holds(root string, r keep.Record, declared []declaration.Resource) ([]invar
 		})
 	}
 	return things, nil
+}
+
+// done is the facts of a declared resource that the record has as done.
+func done(r keep.Record, id string, declared []declaration.Resource) Facts {
+	want := Facts{}
+	for _, d := range declared {
+		if digest, err := d.ContentDigest(); err == nil && d.ID == id && digest == r.Done[id] {
+			want = declaredFacts(d)
+		}
+	}
+	return want
+}
+
+// inDatabase reports whether rpm keeps it, which has a database that only rpm reads.
+func inDatabase(root, subject string) bool {
+	if !strings.HasPrefix(subject, string(declaration.Package)+" ") {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(root, "/var/lib/dpkg/status"))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // withoutArchitecture is a package as dpkg's entries name it.
