@@ -10,11 +10,10 @@ import (
 	"noxmesh/internal/fault"
 )
 
-// Installed by apt, and removed by dpkg, which refuses to take anything else along.
+// Apt installs, and dpkg, which refuses to take anything else along, removes.
 const (
-	Apt    = "apt-get"
-	aptGet = Apt
-	dpkg   = "dpkg"
+	Apt  = "apt-get"
+	dpkg = "dpkg"
 )
 
 // Debian is a machine with apt and dpkg.
@@ -77,7 +76,7 @@ func (d Debian) finish(ctx context.Context, wanted []Want, says map[string][]str
 
 // together is one run of apt-get, for packages with one policy about their configuration files.
 func (r *aptRun) together(ctx context.Context, wanted []Want) (done system.Done, err error) {
-	err = effect.Do("packages.package.install", func() (err error) { done, err = r.run(ctx, aptGet, installing(wanted)...); return err })
+	err = effect.Do("packages.package.install", func() (err error) { done, err = r.run(ctx, Apt, installing(wanted)...); return err })
 	return done, err
 }
 
@@ -117,7 +116,7 @@ func installing(wanted []Want) []string {
 func (r *aptRun) update(ctx context.Context) error {
 	var done system.Done
 	err := effect.Do("packages.lists.update", func() (err error) {
-		done, err = r.run(ctx, aptGet, "-q", "-o", "APT::Get::List-Cleanup=0", "update")
+		done, err = r.run(ctx, Apt, "-q", "-o", "APT::Get::List-Cleanup=0", "update")
 		return err
 	})
 	r.refused = noRoom(done)

@@ -21,7 +21,7 @@ const (
 // Read is what the machine has of the packages with these names, or of all where
 // none is named: what dpkg's own files say.
 func (d Debian) Read(_ context.Context, names []string) (Installed, error) {
-	in := Installed{By: aptGet, of: make(map[string][]Package, len(names)+1)}
+	in := Installed{By: Apt, of: make(map[string][]Package, len(names)+1)}
 	var wanted map[string]bool
 	if len(names) > 0 {
 		wanted = map[string]bool{"dpkg": true}

@@ -87,7 +87,7 @@ func (r *aptRun) why(ctx context.Context, w Want, done system.Done) error {
 	if all := lines(done.Out, "E: ", "dpkg: error"); len(all) > 0 {
 		return fault.New(fault.Conflict, "apt-get says: %s", strings.Join(all, "; "))
 	}
-	if err := done.Failed(aptGet); err != nil {
+	if err := done.Failed(Apt); err != nil {
 		return err
 	}
 	return fault.New(fault.Conflict, "apt-get ended well, and it is not as declared").With("apt-get install %s says more", w.Name)
