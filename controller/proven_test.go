@@ -45,7 +45,7 @@ func newWorkbench(t *testing.T) *workbench {
 		r.must(reg.Close())
 	})
 	w := &workbench{rig: r}
-	w.client, err = oci.New(oci.Config{Base: srv.URL, User: "b", Secret: "s", Patience: time.Second})
+	w.client, err = oci.New(oci.Config{Base: srv.URL, User: "b", Secret: "s"})
 	r.must(err)
 	t.Cleanup(w.client.Close)
 	r.stores = w.client

@@ -82,7 +82,7 @@ func newRig(t *testing.T) *rig {
 	server := httptest.NewServer(gitserve.Handler(r.root))
 	t.Cleanup(server.Close)
 	r.url = server.URL
-	g, err := git.New(git.Config{Home: t.TempDir(), Limit: 20 * time.Second, Allow: git.Allow{Folders: []string{r.root}}})
+	g, err := git.New(git.Config{Home: t.TempDir(), Limit: 2 * time.Minute, Allow: git.Allow{Folders: []string{r.root}}})
 	r.must(err)
 	r.forge, r.record = g, dbtest.Open(t, dbtest.SQLite(t), dbtest.Holder)
 	r.key, err = link.NewKey()

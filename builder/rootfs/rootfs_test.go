@@ -44,7 +44,7 @@ func newRig(t *testing.T) *rig {
 // open is another process on the same folder.
 func (r *rig) open() {
 	r.t.Helper()
-	c := remote.New(remote.Config{Patience: 5 * time.Second})
+	c := remote.New(remote.Config{})
 	r.t.Cleanup(c.Close)
 	var err error
 	if r.store, err = Open(Config{Dir: r.dir, Source: c, Most: r.most, Free: r.free}); err != nil {

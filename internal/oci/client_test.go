@@ -31,7 +31,7 @@ func fakeRegistry(t *testing.T, answer http.HandlerFunc, change func(*Config)) *
 	t.Helper()
 	srv := httptest.NewTLSServer(answer)
 	t.Cleanup(srv.Close)
-	cfg := Config{Base: srv.URL, TLS: trust(srv), User: "node", Secret: "s3cret", RequestID: "r1", Patience: 5 * time.Second}
+	cfg := Config{Base: srv.URL, TLS: trust(srv), User: "node", Secret: "s3cret", RequestID: "r1"}
 	if change != nil {
 		change(&cfg)
 	}

@@ -34,7 +34,7 @@ func parse(t *testing.T, s string) image.Reference {
 
 func client(t *testing.T) *Client {
 	t.Helper()
-	c := New(Config{Patience: 5 * time.Second})
+	c := New(Config{})
 	t.Cleanup(c.Close)
 	return c
 }
