@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -107,7 +106,7 @@ func (m *mesh) answerAgain(request, name string) {
 	nc, err := nats.Connect(l.Broker, nats.UserJWTAndSeed(l.JWT, l.Nats), nats.Secure(config), nats.TLSHandshakeFirst(), nats.CustomInboxPrefix(link.Inbox(l.ID)))
 	must(m.t, err)
 	defer nc.Close()
-	reply, err := nc.Request("answer."+l.ID, []byte(envelope), 5*time.Second)
+	reply, err := nc.Request("answer."+l.ID, []byte(envelope), *patience)
 	must(m.t, err)
 	signed, err := link.DecodeEnvelope(reply.Data)
 	if err != nil {

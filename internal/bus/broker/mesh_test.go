@@ -16,7 +16,7 @@ import (
 
 // patience is how long a fact that must come is waited for. Nothing waits this
 // long on the way to green.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // world is a broker in its shipped configuration, and the means to be anybody.
 type world struct {
