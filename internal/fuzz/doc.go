@@ -4,8 +4,9 @@
 // and system, so that a busy machine makes a run longer and never thinner.
 // What each target has had is kept beside the corpora in Go's build cache: a
 // run that is stopped goes on where it was, and a target begins again where its
-// package, what that imports, or its own file is other than then. What has had ten
-// minutes is written into long.txt beside this, which belongs to the source: it is
-// what is shown, and what no other machine has to do again. A failing input is written to the package's
-// testdata, as go test -fuzz does it, the next target goes on, and the end is 1.
+// package, what that imports, or its own file is other than then. What has had
+// ten minutes is written into long.txt beside this, which belongs to the source:
+// it shows what has been done, and no other machine does it again. A failing
+// input is written to the package's testdata, as go test -fuzz does it, the next
+// target goes on, and the end is 1.
 package main
