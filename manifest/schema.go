@@ -39,7 +39,7 @@ const (
 	patternCalled  = `^([a-z_][a-z0-9_-]{0,31}|[A-Za-z0-9][A-Za-z0-9+._-]*(:[a-z][a-z0-9_-]*)?|[A-Za-z0-9_]+[./].*|.*\$\{.*)?$` // a user, a group, a package, a sysctl or a container
 	patternVersion = `^([A-Za-z0-9][A-Za-z0-9.+~:_^-]*|.*\$\{.*)?$`
 	patternUnit    = `^([A-Za-z0-9:_\\@][A-Za-z0-9:_.\\@-]*\.(service|socket|timer|path)|.*\$\{.*)?$`
-	patternImage   = `^([a-z0-9.:\[\]-]+(/[a-z0-9._-]+)+@sha256:[0-9a-f]{64})?$`
+	patternImage   = `^([A-Za-z0-9.:\[\]-]+(/[a-z0-9._-]+)+@sha256:[0-9a-f]{64})?$`
 	patternPort    = `^((([0-9.]+|\[[0-9a-f:.]+\]):)?[0-9]{1,5}:[0-9]{1,5}(/udp)?|.*\$\{.*)$`
 	patternVolume  = `^(/[^:]+:/[^:]+(:ro)?|.*\$\{.*)$`
 	patternRunsAs  = `^([A-Za-z0-9_.][A-Za-z0-9_.-]*(:[A-Za-z0-9_.][A-Za-z0-9_.-]*)?|.*\$\{.*)?$`
