@@ -19,9 +19,12 @@ func (Debian) locks() []string {
 }
 
 // locked is which lock somebody has, and who; none where all are free.
-func (d Debian) locked() (file, by string, err error) {
-	for _, file := range d.locks() {
-		by, err := d.sys.LockedBy(file)
+func (d Debian) locked() (file, by string, err error) { return lockedOf(d.sys, d.locks()) }
+
+// lockedOf is which of these files somebody has locked, and who; none where all are free.
+func lockedOf(sys *system.Root, files []string) (file, by string, err error) {
+	for _, file := range files {
+		by, err := sys.LockedBy(file)
 		if err != nil {
 			return "", "", fault.Wrap(fault.Conflict, system.Cause(err), "look who has locked %q", file)
 		}

@@ -122,13 +122,8 @@ func latest(instances []string) int {
 
 // several reports whether the package is of those that dnf keeps at many versions on purpose, as kernels.
 func (r RPM) several(ctx context.Context, p Package) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
-	defer cancel()
-	done, err := r.sys.Run(ctx, system.Command{Name: rpm, Args: []string{"-q", "--provides", p.Name}})
-	if err == nil {
-		err = done.Failed(rpm)
-	}
-	return err == nil && isSeveral(done.Out), err
+	out, err := r.query(ctx, "-q", "--provides", p.Name)
+	return err == nil && isSeveral(out), err
 }
 
 // isSeveral reports whether something that a package provides says that many versions of
@@ -269,15 +264,12 @@ func (r RPM) run(ctx context.Context, name string, args ...string) (system.Done,
 // locked is which lock somebody has, and who: rpm locks a file, and dnf writes down who it
 // is, which says nothing of one that has ended.
 func (r RPM) locked() (file, by string, err error) {
+	var locks []string
 	for _, at := range system.RPMDatabases() {
-		file := path.Join(at, ".rpm.lock")
-		by, err := r.sys.LockedBy(file)
-		if err != nil {
-			return "", "", fault.Wrap(fault.Conflict, system.Cause(err), "look who has locked %q", file)
-		}
-		if by != "" {
-			return file, by, nil
-		}
+		locks = append(locks, path.Join(at, ".rpm.lock"))
+	}
+	if file, by, err = lockedOf(r.sys, locks); err != nil || file != "" {
+		return file, by, err
 	}
 	for _, file := range []string{"/var/lib/dnf/rpmdb_lock.pid", "/var/cache/dnf/metadata_lock.pid", "/var/cache/dnf/download_lock.pid"} {
 		text, err := r.sys.Text(file, 1<<10)

@@ -32,17 +32,12 @@ func (r RPM) replace(ctx context.Context, w Want, says map[string][]string) erro
 	if err != nil {
 		return err
 	}
-	query, cancel := context.WithTimeout(ctx, queryTime)
-	defer cancel()
-	done, err := r.sys.Run(query, system.Command{Name: rpm, Args: []string{"-q", "--qf", belongings, nevra(p, p.Version)}})
-	if err == nil {
-		err = done.Failed(rpm)
-	}
+	list, err := r.query(ctx, "-q", "--qf", belongings, nevra(p, p.Version))
 	if err != nil {
 		return err
 	}
 	r.sys.Forget() // what dnf has put there was not there before
-	for file, digest := range configuration(done.Out) {
+	for file, digest := range configuration(list) {
 		replaced, err := r.replaceOne(file, digest)
 		if err != nil {
 			return err

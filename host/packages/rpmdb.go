@@ -28,9 +28,9 @@ type Seen struct {
 }
 
 const (
-	// query is one package a line. Both an epoch that is 0 and one that is not there are
+	// installations is one package a line. Both an epoch that is 0 and one that is not there are
 	// left out of a version: rpm compares them as one.
-	query = `%{NAME}\t%{EPOCHNUM}\t%{VERSION}-%{RELEASE}\t%{ARCH}\t%{DBINSTANCE}\n`
+	installations = `%{NAME}\t%{EPOCHNUM}\t%{VERSION}-%{RELEASE}\t%{ARCH}\t%{DBINSTANCE}\n`
 
 	queryTime  = time.Minute
 	queryMost  = 1 << 20         // what is kept of what a program says: what is as long is not all of it
@@ -111,21 +111,27 @@ func (r RPM) folder(at string) (*system.Dir, []string, error) {
 
 // ask asks rpm for all that it has.
 func (r RPM) ask(ctx context.Context) (Installed, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTime)
-	defer cancel()
-	done, err := r.sys.Run(ctx, system.Command{Name: rpm, Args: []string{"-qa", "--qf", query}})
-	if err == nil {
-		err = done.Failed(rpm)
-	}
-	if err == nil && len(done.Out) >= queryMost {
+	list, err := r.query(ctx, "-qa", "--qf", installations)
+	if err == nil && len(list) >= queryMost {
 		err = fault.New(fault.Conflict, "rpm has more packages than this host reads").With("take what is a package out of the declaration of this machine")
 	}
 	if err != nil {
 		return Installed{}, err
 	}
-	in, err := listed(done.Out)
+	in, err := listed(list)
 	in.native = native(runtime.GOARCH)
 	return in, err
+}
+
+// query is what rpm answers, in bounded time, to words that change nothing.
+func (r RPM) query(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryTime)
+	defer cancel()
+	done, err := r.sys.Run(ctx, system.Command{Name: rpm, Args: args})
+	if err == nil {
+		err = done.Failed(rpm)
+	}
+	return done.Out, err
 }
 
 // native is what rpm calls an architecture of Go's.
