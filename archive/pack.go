@@ -82,26 +82,26 @@ func packable(entries []Entry) error {
 	if err := idx.Check(); err != nil {
 		return fault.Add(err, "pack")
 	}
-	return idx.checkLength()
+	return idx.checkLength(MaxIndex)
 }
 
-// checkLength refuses an index that no host would read. Digests all have one
+// checkLength refuses an index of more than so many bytes, which no host would read. Digests all have one
 // length, so that it need not know them.
-func (idx Index) checkLength() error {
+func (idx Index) checkLength(limit int) error {
 	most := 0
 	for i := range idx.Entries {
 		// Canonical JSON escapes a quote and a backslash with one byte more, and nothing else that a name may hold.
 		most += 256 + 2*len(idx.Entries[i].Path) + 2*len(idx.Entries[i].Target)
 	}
-	if most <= MaxIndex {
+	if most <= limit {
 		return nil
 	}
 	plain, err := idx.Encode()
 	if err != nil {
 		return err
 	}
-	if len(plain) > MaxIndex {
-		return fault.New(fault.Invalid, "pack %d entries: their index has %d bytes, at most %d are read", len(idx.Entries), len(plain), MaxIndex).
+	if len(plain) > limit {
+		return fault.New(fault.Invalid, "pack %d entries: their index has %d bytes, at most %d are read", len(idx.Entries), len(plain), limit).
 			With("deliver fewer files, or shorter paths")
 	}
 	return nil

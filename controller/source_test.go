@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -212,10 +213,16 @@ func TestEveryWayAForgeFails(t *testing.T) {
 		{"refs without end", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", refs)
 			fmt.Fprint(w, "001e# service=git-upload-pack\n0000")
-			for i := 0; i < 1<<20; i++ {
-				line := fmt.Sprintf("%040x refs/heads/%d\n", i+1, i)
-				if _, err := fmt.Fprintf(w, "%04x%s", len(line)+4, line); err != nil {
-					return
+			line := strings.Repeat("a1", 20) + " refs/heads/"
+			line = fmt.Sprintf("%04x%s", 4+len(line)+len("1000000\n"), line)
+			var some []byte
+			for i := range int64(1 << 20) {
+				some = append(strconv.AppendInt(append(some, line...), 1_000_000+i, 10), '\n')
+				if len(some) > 64<<10 {
+					if _, err := w.Write(some); err != nil {
+						return
+					}
+					some = some[:0]
 				}
 			}
 		}, "unreachable", ""},

@@ -170,5 +170,5 @@ func (a advertised) isID(id string) bool {
 	if a.format == "sha256" {
 		want = 64
 	}
-	return len(id) == want && commitID.MatchString(id)
+	return len(id) == want && isCommit(id)
 }

@@ -2,7 +2,6 @@ package git
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -11,14 +10,18 @@ import (
 	"noxmesh/internal/fault"
 )
 
-var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-
 const wantRef = "refs/heads/NAME, refs/tags/NAME or a whole commit"
+
+// isCommit is whether this is a whole commit id. It is asked for each entry of a
+// tree, of which there may be millions.
+func isCommit(id string) bool {
+	return (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == ""
+}
 
 // CheckCommit refuses everything but a whole commit id: 40 or 64 lower-case
 // hexadecimal digits.
 func CheckCommit(commit string) error {
-	if !commitID.MatchString(commit) {
+	if !isCommit(commit) {
 		return fault.New(fault.Invalid, "%q is not a commit: want 40 or 64 lower-case hexadecimal digits", document.Short(commit))
 	}
 	return nil
@@ -27,7 +30,7 @@ func CheckCommit(commit string) error {
 // CheckRef refuses everything but a full branch or tag name, or a whole commit
 // id. Empty is not a ref: it stands for the default branch where that is meant.
 func CheckRef(ref string) error {
-	if commitID.MatchString(ref) {
+	if isCommit(ref) {
 		return nil
 	}
 	name, isBranch := strings.CutPrefix(ref, "refs/heads/")

@@ -28,7 +28,7 @@ func (g *Git) LsRemote(ctx context.Context, url, ref string) (Head, error) {
 		if err := CheckRef(ref); err != nil {
 			return Head{}, err
 		}
-		if commitID.MatchString(ref) {
+		if isCommit(ref) {
 			return Head{Ref: ref, Commit: ref}, CheckURL(url, g.cfg.Allow)
 		}
 	}
@@ -125,7 +125,7 @@ func parseRefs(out []byte, names []string) (refs map[string]string, symref strin
 		case !ok, len(names) > 0 && !wanted[name]:
 		case isSymref && name == "HEAD":
 			symref = target
-		case commitID.MatchString(left):
+		case isCommit(left):
 			refs[name] = left
 		}
 	}
@@ -220,7 +220,7 @@ type fetchThrough struct{ protocol, dir, url, ref, commit string }
 // fetchThrough gets a commit through a ref: its tip first, and all of its
 // history only if the tip has moved on.
 func (g *Git) fetchThrough(ctx context.Context, f fetchThrough) error {
-	if commitID.MatchString(f.ref) {
+	if isCommit(f.ref) {
 		return fault.Wrap(fault.NotFound, NoCommit, "no branch to find it through").
 			With("name the branch or tag that holds the commit")
 	}

@@ -68,7 +68,7 @@ func (g *Git) whole(ctx context.Context, protocol, url, short string) (string, e
 // begins is the commit that dir holds of which the id begins so.
 func (g *Git) begins(ctx context.Context, dir, short, where string) (string, error) {
 	out, err := g.run(ctx, call{protocol: local, gitDir: dir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", short + "^{commit}"}})
-	if commit := string(bytes.TrimSpace(out)); err == nil && commitID.MatchString(commit) {
+	if commit := string(bytes.TrimSpace(out)); err == nil && isCommit(commit) {
 		return commit, nil
 	}
 	out, err = g.run(ctx, call{protocol: local, gitDir: dir, args: []string{"rev-parse", "--disambiguate=" + short}})

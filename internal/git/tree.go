@@ -38,7 +38,7 @@ func (g *Git) Tree(ctx context.Context, dir, commit, folder string) (string, err
 	out, err := g.run(ctx, call{protocol: local, gitDir: dir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", commit + "^{tree}"}})
 	id := string(bytes.TrimSpace(out))
 	switch {
-	case saysNo(err), err == nil && !commitID.MatchString(id):
+	case saysNo(err), err == nil && !isCommit(id):
 		return "", fault.Wrap(fault.NotFound, NoCommit, "commit %s", commit)
 	case err != nil:
 		return "", fault.Add(err, "looking for the tree of commit %s", commit)
@@ -89,5 +89,5 @@ func parseEntry(line string) (entry, bool) {
 		}
 		e.size = n
 	}
-	return e, commitID.MatchString(e.id)
+	return e, isCommit(e.id)
 }
