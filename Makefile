@@ -36,6 +36,12 @@ STATE := git status --porcelain 2>/dev/null; git diff 2>/dev/null | cksum
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# A program that is killed, cut off or wrong when it is told to is compiled once,
+# for the linters and for all that do so. These are the rooms of which some files
+# are for the others.
+TAGS     := meshcrash,power,meshbugs
+UNTAGGED := ./internal/clock ./internal/effect ./internal/planted
+
 build: ## the four programs, static, in bin/
 	CGO_ENABLED=0 $(GO) build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ $(PROGRAMS:%=./cmd/%)
 
@@ -55,7 +61,7 @@ test: ## every test, under the race detector where there is a C compiler
 lint: ## the linters of tools/go.mod (the first time takes minutes to compile)
 	$(LINT) config verify
 	$(LINT) run ./...
-	$(GO) vet -tags 'meshcrash power' ./... && $(GO) vet -tags meshbugs ./...
+	$(LINT) run --build-tags none $(UNTAGGED)
 
 check: ## all that every change passes: lint, test, build, sweep, power and sim, and the tree is afterwards as it was
 	@was=$$($(STATE)); \
@@ -72,10 +78,10 @@ IN_MEMORY := $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -1)"
 # try again. Those of the rooms are few. What make test has run is not run again
 # where TESTED says so.
 sweep: ## kill each program before and after each of its effects, and let each effect fail (POINT=text of some; ERRORS=3 with each of the errors); one change among 200 modules of real code
-	$(IN_MEMORY) $(GO) test -tags meshcrash -count=1 -timeout 2h ./internal/line -run '^(TestEveryEffectMayBeTheLast|TestEveryEffectMayFail|TestOnlyABuilderUnpacksAWholeArchive|TestTwoBuildersAnswerOneRequest)$$' -point '$(POINT)' -errors $(ERRORS)
-	$(GO) test -tags meshcrash -count=1 -timeout 1h ./internal/db ./internal/oci/registry ./builder ./builder/depot ./cli -run '^(TestEveryEffect|TestAMove|TestAMatter|TestAnEffect|TestABuilderIsKilled)'
+	$(IN_MEMORY) $(GO) test -tags $(TAGS) -count=1 -timeout 2h ./internal/line -run '^(TestEveryEffectMayBeTheLast|TestEveryEffectMayFail|TestOnlyABuilderUnpacksAWholeArchive|TestTwoBuildersAnswerOneRequest)$$' -point '$(POINT)' -errors $(ERRORS)
+	$(GO) test -tags $(TAGS) -count=1 -timeout 1h ./internal/db ./internal/oci/registry ./builder ./builder/depot ./cli -run '^(TestEveryEffect|TestAMove|TestAMatter|TestAnEffect|TestABuilderIsKilled)'
 	$(if $(TESTED),,$(GO) test -count=1 ./host -run '^(TestKilledAnywhere|TestFullDisk)$$')
-	$(if $(POINT),,$(GO) test -tags meshcrash -count=1 -timeout 2h ./internal/line -run '^TestOneChangeAmongTwoHundredModules$$')
+	$(if $(POINT),,$(GO) test -tags $(TAGS) -count=1 -timeout 2h ./internal/line -run '^TestOneChangeAmongTwoHundredModules$$')
 
 bench: ## the benchmarks (BENCH=pattern)
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
@@ -92,7 +98,7 @@ power: ## cut the power at each effect of each writer, and fill its disks (root,
 	@own() { "$$@"; }; code=$$(mktemp); if [ "$$(id -u)" = 0 ]; then \
 		own() { unshare -m --propagation private sh -c 'mount --make-rshared / && exec "$$@"' sh "$$@"; }; \
 	fi; \
-	{ own $(GO) test -tags 'meshcrash power' -v -count=1 -parallel 8 -run '^Test(PowerIsCut|DiskOf|ACutLoses|ADiskIsFullAndShut|AnImageIsTheDisk)' $(POWERED); echo $$? >$$code; } | \
+	{ own $(GO) test -tags $(TAGS) -v -count=1 -parallel 8 -run '^Test(PowerIsCut|DiskOf|ACutLoses|ADiskIsFullAndShut|AnImageIsTheDisk)' $(POWERED); echo $$? >$$code; } | \
 	grep -vE '^ *(=== |--- PASS)'; code=$$(cat $$code; rm $$code); exit $$code
 
 sim: ## the simulation: SEEDS=3000 seeds from FIRST=1, and every planted bug is found

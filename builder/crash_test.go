@@ -58,6 +58,7 @@ type mortal struct {
 // Kill the builder before and after each of its effects, and let each effect
 // meet a full disk: run again, it answers, and what it answers is there whole.
 func TestABuilderIsKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	if text := os.Getenv(crashVariable); text != "" {
 		live(t, text)
 		return

@@ -15,6 +15,7 @@ import (
 // effects. What it has answered is answered from the disk, and what it had begun
 // is built again.
 func TestPowerIsCutInABuilder(t *testing.T) {
+	t.Parallel()
 	if os.Getenv(crashVariable) != "" {
 		return
 	}

@@ -40,7 +40,7 @@ var crashing = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	out := filepath.Join(dir, "mesh-host")
-	cmd := exec.Command("go", "build", "-tags", "meshcrash", "-ldflags", "-s -w -X main.version="+unversioned, "-o", out, "noxmesh/cmd/mesh-host")
+	cmd := exec.Command("go", "build", "-tags", "meshcrash,power,meshbugs", "-ldflags", "-s -w -X main.version="+unversioned, "-o", out, "noxmesh/cmd/mesh-host")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if b, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, b)

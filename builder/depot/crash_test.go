@@ -21,6 +21,7 @@ const crashVariable = "MESH_TEST_CRASH_DEPOT"
 // Kill whoever puts a file before and after each effect, and let each meet a full
 // disk: afterwards what is kept is whole, and it can be put again.
 func TestEveryEffectOfADepotMayBeTheLast(t *testing.T) {
+	t.Parallel()
 	if dir := os.Getenv(crashVariable); dir != "" {
 		if err := twoFiles(dir); err != nil {
 			t.Fatal(err)

@@ -50,7 +50,7 @@ func shift(t time.Time, by time.Duration) time.Time {
 	if *wall&monotonic == 0 {
 		return t.Add(by)
 	}
-	*wall += uint64(int64(by/time.Second)) << nanoseconds //nolint:gosec // a step backwards wraps round, as it must
+	*wall += uint64(int64(by/time.Second)) << nanoseconds // a step backwards wraps round, as it must
 	*wall |= monotonic
 	return t
 }

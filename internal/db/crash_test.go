@@ -61,7 +61,7 @@ func TestEveryEffectMayBeTheLast(t *testing.T) {
 
 // TestAnEffectThatTheDiskRefusesChangesNothing lets the commit fail as a full, a
 // broken and a read-only disk would.
-func TestAnEffectThatTheDiskRefusesChangesNothing(t *testing.T) {
+func TestAnEffectThatTheDiskRefusesChangesNothing(t *testing.T) { //nolint:paralleltest // it sets the environment
 	for n, c := range [][2]string{{"ENOSPC", " free of "}, {"EIO", "does not read or write"}, {"EROFS", "mounted read-only"}} {
 		name, says := c[0], c[1]
 		dsn := dbtest.BareSQLite(t)

@@ -51,6 +51,7 @@ func at(t *testing.T, path string, files fs.FS) (*DB, error) {
 // TestAMoveOfTheSchemaMayBeTheLast kills the process before and after each effect
 // of moving a record to a newer schema, and moves what is left.
 func TestAMoveOfTheSchemaMayBeTheLast(t *testing.T) {
+	t.Parallel()
 	if path := os.Getenv(moves); path != "" {
 		if _, err := at(t, path, moved()); err != nil {
 			t.Fatal(err)
@@ -60,10 +61,10 @@ func TestAMoveOfTheSchemaMayBeTheLast(t *testing.T) {
 	for _, name := range []string{"db.backup.copy", "db.backup.keep", "db.schema.migrate"} {
 		for _, when := range []string{":before", ":after"} {
 			point := name + "#1" + when
-			t.Run(name+when, func(t *testing.T) { killedMove(t, "MESH_CRASH="+point) })
+			t.Run(name+when, func(t *testing.T) { t.Parallel(); killedMove(t, "MESH_CRASH="+point) })
 		}
 		for _, with := range []string{":ENOSPC", ":EIO", ":EROFS"} {
-			t.Run(name+with, func(t *testing.T) { killedMove(t, "MESH_FAIL="+name+"#1"+with) })
+			t.Run(name+with, func(t *testing.T) { t.Parallel(); killedMove(t, "MESH_FAIL="+name+"#1"+with) })
 		}
 	}
 }
@@ -95,7 +96,7 @@ func killedMove(t *testing.T, how string) {
 	if _, err := os.Stat(path + ".schema-1"); err == nil {
 		rowsOf(t, path+".schema-1", `SELECT count(*) FROM thing WHERE name = 'kept'`, 1)
 	}
-	if d, err = at(t, path, moved()); err != nil {
+	if _, err := at(t, path, moved()); err != nil {
 		t.Fatal(err)
 	}
 	rowsOf(t, path, `SELECT size FROM thing WHERE name = 'kept'`, 7)

@@ -17,7 +17,7 @@ import (
 
 // clocked is all programs, with clocks that can be set.
 var clocked = sync.OnceValues(func() (string, error) {
-	return build("clocked", "-tags=meshcrash", "mesh-controller", "mesh-builder", "mesh-host")
+	return build("clocked", "-tags=meshcrash,power,meshbugs", "mesh-controller", "mesh-builder", "mesh-host")
 })
 
 // year is long enough that no two years look like one.

@@ -114,7 +114,7 @@ func (w *told) login() {
 		if err == nil {
 			return ""
 		}
-		if !w.failing && !(killed(err) && w.fell()) {
+		if !w.failing && (!killed(err) || !w.fell()) {
 			w.t.Fatalf("mesh login: %v: %s", err, out)
 		}
 		w.hears(out)

@@ -95,9 +95,7 @@ func plain(value string) [][]byte {
 		within = b
 	}
 	var all [][]byte
-	for _, seed := range regexp.MustCompile(`\bS[A-Z2-7]{57}\b`).FindAll(within, -1) {
-		all = append(all, seed)
-	}
+	all = append(all, regexp.MustCompile(`\bS[A-Z2-7]{57}\b`).FindAll(within, -1)...)
 	if _, key, ok := strings.Cut(string(within), "PRIVATE KEY-----\n"); ok {
 		line, _, _ := strings.Cut(key, "\n")
 		all = append(all, []byte(line))

@@ -15,7 +15,7 @@ import (
 
 // crashing are the programs, built so that they can be told where to die.
 var crashing = sync.OnceValues(func() (string, error) {
-	return build("crashing", "-tags=meshcrash", "mesh-controller", "mesh-builder", "mesh-host", "mesh")
+	return build("crashing", "-tags=meshcrash,power,meshbugs", "mesh-controller", "mesh-builder", "mesh-host", "mesh")
 })
 
 var (

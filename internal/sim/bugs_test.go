@@ -20,7 +20,7 @@ var (
 // Each bug that can be planted is found, or the simulation proves nothing: by
 // what it breaks, in a seed that has nothing to find without it.
 func TestBugs(t *testing.T) { //nolint:paralleltest // which bug is planted is one for the whole process
-	for _, b := range planted.Bugs() {
+	for _, b := range planted.Bugs() { //nolint:paralleltest // nor is each
 		if b.By != planted.Simulation || *bug != "" && b.Name != *bug {
 			continue
 		}

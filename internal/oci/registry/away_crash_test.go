@@ -22,6 +22,7 @@ import (
 // shows before its blobs, whoever pushes again is done, what is about the build is
 // listed with it, and a collection finds all of it.
 func TestEveryEffectOfAPushElsewhereMayBeTheLast(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"elsewhere.blob.push", "elsewhere.manifest.push", "elsewhere.referrers.tag"} {
 		for _, n := range []int{1, 2} {
 			for _, how := range []string{"CRASH=%s#%d:before", "CRASH=%s#%d:after", "FAIL=%s#%d:EIO"} {
@@ -97,6 +98,7 @@ const collectsElsewhere = "REGISTRY_TO_COLLECT_ELSEWHERE" // the folder, URL and
 // TestEveryEffectOfACollectionElsewhereMayBeTheLast does the same for a collection:
 // the next one takes the rest.
 func TestEveryEffectOfACollectionElsewhereMayBeTheLast(t *testing.T) {
+	t.Parallel()
 	everything := func(reg *Registry) error {
 		_, err := reg.Collect(t.Context(), Collecting{Before: later(), Names: func(context.Context, string) (Named, error) { return keeping(), nil }})
 		return err

@@ -22,6 +22,7 @@ const collects = "REGISTRY_TO_COLLECT" // the folder that the test binary is to 
 // TestEveryEffectOfACollectionMayBeTheLast kills the process before and after each
 // effect of a collection: what is named is there, and the next one takes the rest.
 func TestEveryEffectOfACollectionMayBeTheLast(t *testing.T) {
+	t.Parallel()
 	if what := os.Getenv(collects); what != "" {
 		dir, named, _ := strings.Cut(what, ":")
 		reg, err := New(Config{Dir: dir, Authorize: rules})
