@@ -85,8 +85,8 @@ func packable(entries []Entry) error {
 	return idx.checkLength(MaxIndex)
 }
 
-// checkLength refuses an index of more than so many bytes, which no host would read. Digests all have one
-// length, so that it need not know them.
+// checkLength refuses an index of more than so many bytes, which no host would
+// read. Digests all have one length, so that it need not know them.
 func (idx Index) checkLength(limit int) error {
 	most := 0
 	for i := range idx.Entries {

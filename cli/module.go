@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"noxmesh/api"
+	"noxmesh/document"
 	"noxmesh/internal/term"
 	"noxmesh/status"
 )
@@ -55,8 +56,7 @@ controller's machine are read only where the controller was told so
 
 // fullRef is a branch's name in full: people write "main". A whole commit is one.
 func fullRef(ref string) string {
-	commit := (len(ref) == 40 || len(ref) == 64) && strings.Trim(ref, "0123456789abcdef") == ""
-	if ref == "" || commit || strings.HasPrefix(ref, "refs/") {
+	if ref == "" || document.IsObjectID(ref) || strings.HasPrefix(ref, "refs/") {
 		return ref
 	}
 	return "refs/heads/" + ref

@@ -77,3 +77,23 @@ func TestARepositoryIsWhatEveryRegistryTakes(t *testing.T) {
 		}
 	})
 }
+
+func TestAnObjectIDIsWhatGitWritesInFull(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+	whole := strings.Repeat("0a", 32)
+	for _, id := range []string{
+		"", whole[:39], whole[:40], whole[:41], whole[:63], whole, whole + "0", whole[:40] + "\n", strings.ToUpper(whole), whole[:39] + "g", "g" + whole[:39],
+		whole[:20] + "g" + whole[:19], whole[:20] + "\x00" + whole[:19], whole[:38] + "é", strings.Repeat("é", 20), strings.Repeat("é", 40),
+	} {
+		if got, want := document.IsObjectID(id), form.MatchString(id); got != want {
+			t.Errorf("%q: %v, want %v", id, got, want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		id := rapid.OneOf(rapid.StringMatching(`[0-9a-f]{39,41}`), rapid.StringMatching(`[0-9a-f]{63,65}`), rapid.StringMatching(`[0-9a-g]{40}`), rapid.String()).Draw(t, "id")
+		if got, want := document.IsObjectID(id), form.MatchString(id); got != want {
+			t.Fatalf("%q: %v, want %v", id, got, want)
+		}
+	})
+}

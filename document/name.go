@@ -76,3 +76,10 @@ func IsRepository(s string) bool {
 	}
 	return inside && len(s) <= repositoryLimit
 }
+
+// IsObjectID reports whether s is the id of an object of git, a commit or a tree, in
+// full: 40 or 64 lower-case hexadecimal digits. It is asked of each entry of a tree, of
+// which there may be millions.
+func IsObjectID(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}

@@ -15,10 +15,7 @@ import (
 // Format is the version of the built manifest's form that this program writes.
 const Format = 1
 
-var (
-	objectID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-	platform = regexp.MustCompile(`^[a-z0-9]{1,32}/[a-z0-9]{1,32}$`)
-)
+var platform = regexp.MustCompile(`^[a-z0-9]{1,32}/[a-z0-9]{1,32}$`)
 
 // DecodeBuilt reads a built manifest. The name is the message's, for the errors.
 func DecodeBuilt(name string, data []byte) (Built, error) {
@@ -111,10 +108,10 @@ func (x BuiltResource) thing() thing {
 }
 
 func (c *checker) provenance(p Provenance) {
-	if !objectID.MatchString(p.Commit) {
+	if !document.IsObjectID(p.Commit) {
 		c.Fault("built.commit", "want 40 or 64 lower-case hexadecimal digits", "%q is not a commit", document.Short(p.Commit))
 	}
-	if !objectID.MatchString(p.Tree) {
+	if !document.IsObjectID(p.Tree) {
 		c.Fault("built.tree", "want 40 or 64 lower-case hexadecimal digits", "%q is not a tree", document.Short(p.Tree))
 	}
 	if !platform.MatchString(p.Platform) {

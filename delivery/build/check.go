@@ -22,7 +22,6 @@ const (
 const wantDigest = "want sha256: and 64 lower-case hexadecimal digits"
 
 var (
-	objectID  = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
 	requestID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 	platform  = regexp.MustCompile(`^[a-z0-9]{1,32}/[a-z0-9]{1,32}$`)
 	target    = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*(/[a-z0-9]+([._-][a-z0-9]+)*)*$`)
@@ -55,11 +54,11 @@ func checkRequest(v Request, r *document.Reading) {
 	if v.Repository == "" || len(v.Repository) > nameLimit || document.BadName(v.Repository) != "" {
 		c.Fault("repository", "want the address of a repository", "%q is not an address", document.Short(v.Repository))
 	}
-	c.match("commit", v.Commit, objectID, "want 40 or 64 lower-case hexadecimal digits")
-	if v.Ref != "" && (!strings.HasPrefix(v.Ref, "refs/") || len(v.Ref) > nameLimit || document.BadName(v.Ref) != "") && !objectID.MatchString(v.Ref) {
+	c.objectID("commit", v.Commit)
+	if v.Ref != "" && (!strings.HasPrefix(v.Ref, "refs/") || len(v.Ref) > nameLimit || document.BadName(v.Ref) != "") && !document.IsObjectID(v.Ref) {
 		c.Fault("ref", "want refs/heads/NAME, refs/tags/NAME or a whole commit", "%q is not a ref", document.Short(v.Ref))
 	}
-	c.match("tree", v.Tree, objectID, "want 40 or 64 lower-case hexadecimal digits")
+	c.objectID("tree", v.Tree)
 	if why := document.BadRelative(v.Folder); v.Folder != "" && (why != "" || v.Folder == ".") {
 		c.Fault("folder", "want a clean path below the repository's root, or none", "%q is not a folder", document.Short(v.Folder))
 	}
@@ -145,6 +144,12 @@ func (c checker) module(path, name string) {
 func (c checker) match(path, s string, form *regexp.Regexp, want string) {
 	if len(s) > nameLimit || !form.MatchString(s) {
 		c.Fault(path, want, "it is %q", document.Short(s))
+	}
+}
+
+func (c checker) objectID(path, s string) {
+	if !document.IsObjectID(s) {
+		c.Fault(path, "want 40 or 64 lower-case hexadecimal digits", "it is %q", document.Short(s))
 	}
 }
 

@@ -2,7 +2,6 @@ package provenance
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 
@@ -48,8 +47,6 @@ func (m Metadata) sound() bool {
 	return ok && !finished.Before(began)
 }
 
-var hexadecimal = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
-
 func resources(all []Resource, path string, r *document.Reading) {
 	for i, one := range all {
 		at := document.At(path, i) + ".digest"
@@ -58,7 +55,7 @@ func resources(all []Resource, path string, r *document.Reading) {
 		}
 		for algorithm, digest := range one.Digest {
 			switch {
-			case algorithm == gitCommit && hexadecimal.MatchString(digest), document.Digest(algorithm + ":" + digest).Valid():
+			case algorithm == gitCommit && document.IsObjectID(digest), document.Digest(algorithm + ":" + digest).Valid():
 			default:
 				r.Fault(document.Join(at, algorithm), "want the hexadecimal digits of a sha256 or of a gitCommit", "%q", document.Short(digest))
 			}

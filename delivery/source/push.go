@@ -3,6 +3,8 @@ package source
 import (
 	"encoding/json"
 	"strings"
+
+	"noxmesh/document"
 )
 
 // Push is what a forge's webhook says of one ref: it stood at Before, and was
@@ -28,7 +30,7 @@ func ParsePush(body []byte) (Push, bool) {
 		return Push{}, false
 	}
 	p := Push{Ref: said.Ref, Before: said.Before, After: said.After}
-	if len(p.Ref) > 300 || !strings.HasPrefix(p.Ref, "refs/") || !isCommit(p.Before) || !isCommit(p.After) || p.Before == p.After {
+	if len(p.Ref) > 300 || !strings.HasPrefix(p.Ref, "refs/") || !document.IsObjectID(p.Before) || !document.IsObjectID(p.After) || p.Before == p.After {
 		return Push{}, false
 	}
 	for _, c := range []*string{&p.Before, &p.After} {
@@ -37,8 +39,4 @@ func ParsePush(body []byte) (Push, bool) {
 		}
 	}
 	return p, true
-}
-
-func isCommit(s string) bool {
-	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }

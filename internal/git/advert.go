@@ -3,6 +3,8 @@ package git
 import (
 	"bytes"
 	"strings"
+
+	"noxmesh/document"
 )
 
 // advertised is what a server can do, as it says in the second version of git's protocol.
@@ -170,5 +172,5 @@ func (a advertised) isID(id string) bool {
 	if a.format == "sha256" {
 		want = 64
 	}
-	return len(id) == want && isCommit(id)
+	return len(id) == want && document.IsObjectID(id)
 }

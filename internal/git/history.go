@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 
+	"noxmesh/document"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
@@ -68,7 +69,7 @@ type history struct {
 func (h history) fetch(ctx context.Context, commit, ref string) error {
 	return effect.Do("git.history.fetch", func() error {
 		err := h.git.fetch(ctx, h.protocol, h.dir, historyDepth, "--filter=tree:0", h.url, commit)
-		if errors.Is(err, errUnadvertised) && ref != "" && !isCommit(ref) {
+		if errors.Is(err, errUnadvertised) && ref != "" && !document.IsObjectID(ref) {
 			err = h.git.fetch(ctx, h.protocol, h.dir, historyDepth, "--filter=tree:0", h.url, ref)
 		}
 		return err

@@ -12,16 +12,10 @@ import (
 
 const wantRef = "refs/heads/NAME, refs/tags/NAME or a whole commit"
 
-// isCommit is whether this is a whole commit id. It is asked for each entry of a
-// tree, of which there may be millions.
-func isCommit(id string) bool {
-	return (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == ""
-}
-
 // CheckCommit refuses everything but a whole commit id: 40 or 64 lower-case
 // hexadecimal digits.
 func CheckCommit(commit string) error {
-	if !isCommit(commit) {
+	if !document.IsObjectID(commit) {
 		return fault.New(fault.Invalid, "%q is not a commit: want 40 or 64 lower-case hexadecimal digits", document.Short(commit))
 	}
 	return nil
@@ -30,7 +24,7 @@ func CheckCommit(commit string) error {
 // CheckRef refuses everything but a full branch or tag name, or a whole commit
 // id. Empty is not a ref: it stands for the default branch where that is meant.
 func CheckRef(ref string) error {
-	if isCommit(ref) {
+	if document.IsObjectID(ref) {
 		return nil
 	}
 	name, isBranch := strings.CutPrefix(ref, "refs/heads/")

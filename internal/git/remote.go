@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"noxmesh/document"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
@@ -28,7 +29,7 @@ func (g *Git) LsRemote(ctx context.Context, url, ref string) (Head, error) {
 		if err := CheckRef(ref); err != nil {
 			return Head{}, err
 		}
-		if isCommit(ref) {
+		if document.IsObjectID(ref) {
 			return Head{Ref: ref, Commit: ref}, CheckURL(url, g.cfg.Allow)
 		}
 	}
@@ -125,7 +126,7 @@ func parseRefs(out []byte, names []string) (refs map[string]string, symref strin
 		case !ok, len(names) > 0 && !wanted[name]:
 		case isSymref && name == "HEAD":
 			symref = target
-		case isCommit(left):
+		case document.IsObjectID(left):
 			refs[name] = left
 		}
 	}
@@ -220,7 +221,7 @@ type fetchThrough struct{ protocol, dir, url, ref, commit string }
 // fetchThrough gets a commit through a ref: its tip first, and all of its
 // history only if the tip has moved on.
 func (g *Git) fetchThrough(ctx context.Context, f fetchThrough) error {
-	if isCommit(f.ref) {
+	if document.IsObjectID(f.ref) {
 		return fault.Wrap(fault.NotFound, NoCommit, "no branch to find it through").
 			With("name the branch or tag that holds the commit")
 	}

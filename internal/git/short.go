@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"noxmesh/document"
 	"noxmesh/internal/clock"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/effect"
@@ -68,7 +69,7 @@ func (g *Git) whole(ctx context.Context, protocol, url, short string) (string, e
 // begins is the commit that dir holds of which the id begins so.
 func (g *Git) begins(ctx context.Context, dir, short, where string) (string, error) {
 	out, err := g.run(ctx, call{protocol: local, gitDir: dir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", short + "^{commit}"}})
-	if commit := string(bytes.TrimSpace(out)); err == nil && isCommit(commit) {
+	if commit := string(bytes.TrimSpace(out)); err == nil && document.IsObjectID(commit) {
 		return commit, nil
 	}
 	out, err = g.run(ctx, call{protocol: local, gitDir: dir, args: []string{"rev-parse", "--disambiguate=" + short}})

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 )
 
@@ -38,7 +39,7 @@ func (g *Git) Tree(ctx context.Context, dir, commit, folder string) (string, err
 	out, err := g.run(ctx, call{protocol: local, gitDir: dir, args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", commit + "^{tree}"}})
 	id := string(bytes.TrimSpace(out))
 	switch {
-	case saysNo(err), err == nil && !isCommit(id):
+	case saysNo(err), err == nil && !document.IsObjectID(id):
 		return "", fault.Wrap(fault.NotFound, NoCommit, "commit %s", commit)
 	case err != nil:
 		return "", fault.Add(err, "looking for the tree of commit %s", commit)
@@ -89,5 +90,5 @@ func parseEntry(line string) (entry, bool) {
 		}
 		e.size = n
 	}
-	return e, isCommit(e.id)
+	return e, document.IsObjectID(e.id)
 }

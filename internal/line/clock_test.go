@@ -5,7 +5,6 @@ package line
 import (
 	"fmt"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,11 +13,6 @@ import (
 	"noxmesh/internal/observe"
 	"noxmesh/status"
 )
-
-// clocked is all programs, with clocks that can be set.
-var clocked = sync.OnceValues(func() (string, error) {
-	return build("clocked", "-tags=meshcrash,power,meshbugs", "mesh-controller", "mesh-builder", "mesh-host")
-})
 
 // year is long enough that no two years look like one.
 const year = 8766 * time.Hour
@@ -56,7 +50,7 @@ func timely(s status.Status) string {
 // 1970 and 2100 and ones that are set while they run. Every commit goes out.
 func TestNoClockStopsAnything(t *testing.T) {
 	t.Parallel()
-	m := begin(t, options{programs: folder(t, clocked), lease: 5 * time.Second})
+	m := begin(t, options{programs: folder(t, crashing), lease: 5 * time.Second})
 	m.wrong(m.controller, "controller", 0)
 	m.untilAnswers()
 	m.wrong(m.addBuilder("b1"), "b1", 0)

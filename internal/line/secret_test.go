@@ -94,8 +94,7 @@ func plain(value string) [][]byte {
 	if b, err := base64.StdEncoding.DecodeString(value); err == nil {
 		within = b
 	}
-	var all [][]byte
-	all = append(all, regexp.MustCompile(`\bS[A-Z2-7]{57}\b`).FindAll(within, -1)...)
+	all := regexp.MustCompile(`\bS[A-Z2-7]{57}\b`).FindAll(within, -1)
 	if _, key, ok := strings.Cut(string(within), "PRIVATE KEY-----\n"); ok {
 		line, _, _ := strings.Cut(key, "\n")
 		all = append(all, []byte(line))

@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// crashing are the programs, built so that they can be told where to die.
+// crashing are the programs, built so that they can be told where to die, and their
+// clocks be set.
 var crashing = sync.OnceValues(func() (string, error) {
 	return build("crashing", "-tags=meshcrash,power,meshbugs", "mesh-controller", "mesh-builder", "mesh-host", "mesh")
 })
