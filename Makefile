@@ -93,16 +93,16 @@ bench: ## the benchmarks (BENCH=pattern)
 fuzz: ## every fuzz target, for FUZZ of CPU time each (FUZZ=10m for the long run; ONLY=pattern)
 	$(GO) run ./internal/fuzz -cpu $(FUZZ) -only '$(ONLY)'
 
-# The rooms that keep something on a disk; first the line, which waits most. They
-# mount in a tree of their own, and what is unmounted there is gone from every copy
+# The rooms that keep something on a disk, and the clock; first the line, which waits
+# most. They mount in a tree of their own, and what is unmounted there is gone from every copy
 # of it as well that a machine or a sandbox was started with: it would hold the disk.
-POWERED := ./internal/line ./internal/power ./internal/db ./internal/oci/registry ./host/... ./builder ./controller
+POWERED := ./internal/line ./internal/clock ./internal/power ./internal/db ./internal/oci/registry ./host/... ./builder ./controller
 
-power: ## cut the power at each effect of each writer, and fill its disks (root, loop devices; minutes)
+power: ## cut the power at each effect of each writer, fill its disks, and set clocks wrong (root, loop devices; minutes)
 	@own() { "$$@"; }; code=$$(mktemp); if [ "$$(id -u)" = 0 ]; then \
 		own() { unshare -m --propagation private sh -c 'mount --make-rshared / && exec "$$@"' sh "$$@"; }; \
 	fi; \
-	{ own $(GO) test -tags $(TAGS) -v -count=1 -parallel 8 -run '^Test(PowerIsCut|DiskOf|ACutLoses|ADiskIsFullAndShut|AnImageIsTheDisk)' $(POWERED); echo $$? >$$code; } | \
+	{ own $(GO) test -tags $(TAGS) -v -count=1 -parallel 8 -run '^Test(PowerIsCut|DiskOf|ACutLoses|ADiskIsFullAndShut|AnImageIsTheDisk|NoClock|Clock|Shift|ASecretThatGotOut)' $(POWERED); echo $$? >$$code; } | \
 	grep -vE '^ *(=== |--- PASS)'; code=$$(cat $$code; rm $$code); exit $$code
 
 sim: ## the simulation: SEEDS=3000 seeds from FIRST=1, and every planted bug is found
