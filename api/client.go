@@ -13,6 +13,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/identity"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/intime"
 )
 
 // Client makes calls of one controller.
@@ -29,12 +30,12 @@ func OverSocket(path string) *Client {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", path)
 	}
-	return &Client{http: &http.Client{Transport: &http.Transport{DialContext: dial}}, base: "http://controller", where: path}
+	return &Client{http: &http.Client{Transport: intime.Transport{Transport: &http.Transport{DialContext: dial}}}, base: "http://controller", where: path}
 }
 
 // OverTLS is a client of the controller that a login names.
 func OverTLS(l identity.Login) *Client {
-	transport := &http.Transport{TLSClientConfig: l.TLS()}
+	transport := intime.Transport{Transport: &http.Transport{TLSClientConfig: l.TLS()}}
 	return &Client{http: &http.Client{Transport: transport}, base: l.URL, token: l.ID + ":" + l.Secret.Reveal(), where: l.URL}
 }
 

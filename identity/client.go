@@ -11,6 +11,7 @@ import (
 	"noxmesh/document"
 	"noxmesh/internal/effect"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/intime"
 	"noxmesh/link"
 )
 
@@ -67,7 +68,7 @@ func (t Token) Believe(a JoinAnswer) error {
 func post(ctx context.Context, t Token, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, joinLimit)
 	defer cancel()
-	transport := &http.Transport{TLSClientConfig: t.TLS(), ForceAttemptHTTP2: true}
+	transport := intime.Transport{Transport: &http.Transport{TLSClientConfig: t.TLS(), ForceAttemptHTTP2: true}}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL+JoinPath, bytes.NewReader(body))

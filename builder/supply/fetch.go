@@ -15,6 +15,7 @@ import (
 	"noxmesh/builder/gateway"
 	"noxmesh/internal/disk"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/intime"
 	"noxmesh/internal/oci"
 )
 
@@ -81,11 +82,11 @@ func hostPort(u *url.URL) string {
 }
 
 func client(proxy func(*http.Request) (*url.URL, error), dial func(ctx context.Context, network, to string) (net.Conn, error)) *http.Client {
-	return &http.Client{CheckRedirect: redirect, Transport: &http.Transport{
+	return &http.Client{CheckRedirect: redirect, Transport: intime.Transport{Transport: &http.Transport{
 		Proxy: proxy, DialContext: dial, TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: answerTime,
 		IdleConnTimeout: 30 * time.Second, MaxIdleConnsPerHost: 16, MaxConnsPerHost: 16, MaxResponseHeaderBytes: 256 << 10,
 		DisableCompression: true, ForceAttemptHTTP2: true, // a hash is over the bytes as they are
-	}}
+	}}}
 }
 
 func redirect(r *http.Request, via []*http.Request) error {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"noxmesh/internal/fault"
+	"noxmesh/internal/intime"
 )
 
 const (
@@ -55,9 +56,9 @@ func (a Asker) dialer() *net.Dialer {
 
 // HTTP is the status with which a GET is answered.
 func (a Asker) HTTP(ctx context.Context, url string) (int, error) {
-	transport := &http.Transport{
+	transport := intime.Transport{Transport: &http.Transport{
 		DialContext: a.dialer().DialContext, DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: headerMost,
-	}
+	}}
 	client := http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {

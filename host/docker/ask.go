@@ -13,6 +13,7 @@ import (
 
 	"noxmesh/host/container"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/intime"
 )
 
 const answerMost = 64 << 20 // of what docker answers is read
@@ -81,10 +82,10 @@ func (d Docker) call(ctx context.Context, limit time.Duration, q request) ([]byt
 	if q.body != nil {
 		ask.Header.Set("Content-Type", "application/x-tar")
 	}
-	way := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	way := intime.Transport{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var dialer net.Dialer
 		return dialer.DialContext(ctx, "unix", d.socket)
-	}}
+	}}}
 	answer, err := way.RoundTrip(ask)
 	if err != nil {
 		return nil, d.silent(ctx, err, q.doing, time.Since(began))

@@ -199,6 +199,10 @@ func TestPlantedViolationsAreFound(t *testing.T) {
 			file("internal/rim/two.go", "package rim\n\nfunc g(n string) { effect.Do(n, nil) }\n"),
 			[]string{`internal/rim/two.go:3: the name of an effect is a constant that stands at the call`},
 		},
+		"a question that may be answered late": {
+			file("internal/rim/ask.go", "package rim\n\nvar in = intime.Transport{Transport: &http.Transport{}}\nvar past = http.Client{Transport: &http.Transport{}}\n"),
+			[]string{`internal/rim/ask.go:4: asks past intime.Transport: an answer to a question that was given up would be taken for one`},
+		},
 		"a decision that no test holds": {
 			file("docs/decisions/0002-b.md", "# B\n\nBecause.\n"),
 			[]string{`docs/decisions/0002-b.md: no test holds this decision: end with a line "Checked by: TestX"`},

@@ -68,6 +68,7 @@ func Check(root string) ([]Finding, error) {
 	}
 	c.outside()
 	c.effects()
+	c.questions()
 	if err := c.decisions(); err != nil {
 		return nil, err
 	}

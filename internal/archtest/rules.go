@@ -122,6 +122,39 @@ func (c *check) effect(f File, call *ast.CallExpr, form *regexp.Regexp, first ma
 	first[name] = f.Path + ":" + strconv.Itoa(line)
 }
 
+// questions checks that what goes out over HTTP goes through internal/intime, but
+// for the proxy of builds, which judges no answer and passes on what comes.
+func (c *check) questions() {
+	for folder, p := range c.tree.Packages {
+		for _, f := range p.Files {
+			if f.Test || folder == "builder/gateway" {
+				continue
+			}
+			within := map[ast.Node]bool{}
+			ast.Inspect(f.Syntax, func(n ast.Node) bool {
+				literal, ok := n.(*ast.CompositeLit)
+				switch {
+				case ok && named(literal.Type, "intime", "Transport"):
+					ast.Inspect(literal, func(n ast.Node) bool { within[n] = true; return true })
+				case ok && named(literal.Type, "http", "Transport") && !within[n]:
+					c.find(f.Path, c.line(n), "asks past intime.Transport: an answer to a question that was given up would be taken for one")
+				}
+				return true
+			})
+		}
+	}
+}
+
+// named reports whether this is pkg.name.
+func named(x ast.Expr, pkg, name string) bool {
+	selector, ok := x.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != name {
+		return false
+	}
+	id, ok := selector.X.(*ast.Ident)
+	return ok && id.Name == pkg
+}
+
 func (c *check) folders() []string {
 	var folders []string
 	for folder := range c.tree.Packages {

@@ -18,6 +18,7 @@ import (
 
 	"noxmesh/internal/clock"
 	"noxmesh/internal/fault"
+	"noxmesh/internal/intime"
 	"noxmesh/internal/manners"
 )
 
@@ -32,7 +33,7 @@ type web struct {
 	held   func(host string, alone time.Duration, now time.Time) // a forge wants to be left alone
 
 	mu     sync.Mutex // guards what follows
-	trip   *http.Transport
+	trip   *intime.Transport
 	ca     os.FileInfo           // the file that trip was made with
 	spoken map[string]advertised // by address: what its server can do
 	until  map[string]time.Time  // by address: how long that is believed, or git is asked instead
@@ -128,7 +129,7 @@ func (w *web) remember(address string, a advertised, err error) {
 
 // transport is the shared connections, made anew where the file of certificates
 // is another one.
-func (w *web) transport() (*http.Transport, error) {
+func (w *web) transport() (*intime.Transport, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var now os.FileInfo
@@ -152,7 +153,7 @@ func (w *web) transport() (*http.Transport, error) {
 		w.trip.CloseIdleConnections()
 	}
 	w.ca = now
-	w.trip = &http.Transport{
+	w.trip = &intime.Transport{Transport: &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
 		TLSClientConfig:     cfg,
 		TLSHandshakeTimeout: 15 * time.Second,
@@ -161,12 +162,12 @@ func (w *web) transport() (*http.Transport, error) {
 		MaxIdleConns:        1024, MaxIdleConnsPerHost: perHost, MaxConnsPerHost: perHost,
 		IdleConnTimeout:        5 * time.Minute, // longer than from one look to the next
 		MaxResponseHeaderBytes: 64 << 10,
-	}
+	}}
 	return w.trip, nil
 }
 
 // refs asks a server, of which it is known what it can do, for refs.
-func (w *web) refs(ctx context.Context, trip *http.Transport, a advertised, names []string) (refs map[string]string, symref string, err error) {
+func (w *web) refs(ctx context.Context, trip *intime.Transport, a advertised, names []string) (refs map[string]string, symref string, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, joined(a.base, "git-upload-pack"), bytes.NewReader(a.question(names)))
 	if err != nil {
 		return nil, "", odd("its address is odd")
@@ -185,7 +186,7 @@ func (w *web) refs(ctx context.Context, trip *http.Transport, a advertised, name
 
 // advertisement asks what a server can do, and follows a repository that has
 // moved from one https address to another, as git does.
-func (w *web) advertisement(ctx context.Context, trip *http.Transport, address string) (a advertised, err error) {
+func (w *web) advertisement(ctx context.Context, trip *intime.Transport, address string) (a advertised, err error) {
 	base := address
 	for range maxRedirects {
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, joined(base, service), nil)
@@ -232,7 +233,7 @@ func (w *web) moved(from, to string) (string, error) {
 }
 
 // call sends a request and lets read have the answer, where it is one of that kind.
-func (w *web) call(trip *http.Transport, r *http.Request, kind string, read func(*packets) error) error {
+func (w *web) call(trip *intime.Transport, r *http.Request, kind string, read func(*packets) error) error {
 	r.Header["User-Agent"] = []string{"git/2.39 (mesh)"} // forges tell git from people by it
 	r.Header["Git-Protocol"] = []string{"version=2"}
 	answer, err := trip.RoundTrip(r)

@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"noxmesh/internal/fault"
+	"noxmesh/internal/intime"
 )
 
 // Transport is how a registry is reached: whom to believe, nil for the machine's
 // certificates, and how long an answer may take to begin.
-func Transport(believe *tls.Config, patience time.Duration) *http.Transport {
-	return &http.Transport{
+func Transport(believe *tls.Config, patience time.Duration) intime.Transport {
+	return intime.Transport{Transport: &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
 		TLSClientConfig:       believe,
 		TLSHandshakeTimeout:   10 * time.Second,
@@ -24,12 +25,12 @@ func Transport(believe *tls.Config, patience time.Duration) *http.Transport {
 		MaxIdleConnsPerHost:   8,
 		DisableCompression:    true, // a digest is over the bytes as they are
 		ForceAttemptHTTP2:     true,
-	}
+	}}
 }
 
 // OtherTransport is how somebody else's registry is reached: by the machine's proxy,
 // where it has one, and with no more headers than a registry has need of.
-func OtherTransport(believe *tls.Config, patience time.Duration) *http.Transport {
+func OtherTransport(believe *tls.Config, patience time.Duration) intime.Transport {
 	t := Transport(believe, patience)
 	t.Proxy, t.MaxResponseHeaderBytes = http.ProxyFromEnvironment, 64<<10
 	return t
