@@ -190,11 +190,13 @@ func (w *told) asTold(fact func(status.Status) string) func(status.Status) strin
 
 // isOutAfterAll waits until a commit is out on the way of which things fail, and
 // there is nobody else to do them. A build that could not be is tried again by
-// itself, in a minute: there is a commit before.
+// itself, in a minute: there is a commit before. What was told since the round began
+// counts, for a build fails as soon as its commit is seen, which may be long before
+// anybody waits for it.
 func (w *told) isOutAfterAll(commit string) {
 	w.t.Helper()
-	for out := false; !out; {
-		told := w.died.Load()
+	for told := w.before.Load(); ; told = w.died.Load() {
+		out := false
 		w.until("it is out, or somebody was told why not", w.asTold(func(s status.Status) string {
 			against := isOut("site", commit, 1)(s)
 			out = against == ""
@@ -203,10 +205,11 @@ func (w *told) isOutAfterAll(commit string) {
 			}
 			return against
 		}))
-		if !out {
-			commit = w.forge.commit("site", files{"nudge": "again" + commit})
-			w.head("site", commit)
+		if out {
+			return
 		}
+		commit = w.forge.commit("site", files{"nudge": "again" + commit})
+		w.head("site", commit)
 	}
 }
 
