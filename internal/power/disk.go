@@ -284,6 +284,7 @@ func (d *Disk) Fill(left int64) (free func()) {
 		if err := os.Remove(ballast); err != nil {
 			d.t.Fatal(err)
 		}
+		d.settle()
 	}
 }
 
@@ -307,6 +308,20 @@ func (d *Disk) FillInodes() (free func()) {
 		if err := os.RemoveAll(dir); err != nil {
 			d.t.Fatal(err)
 		}
+		d.settle()
+	}
+}
+
+// settle has the disk write down what was removed: ext4 gives room to others once its
+// journal has that, and on a busy machine that is later than the removal.
+func (d *Disk) settle() {
+	d.t.Helper()
+	f, err := os.Open(d.Dir)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if err := errors.Join(unix.Syncfs(int(f.Fd())), f.Close()); err != nil {
+		d.t.Fatal(err)
 	}
 }
 
