@@ -158,7 +158,7 @@ func (r *real) containers(t testing.TB) string {
 	t.Helper()
 	list := `podman ps --all --format '{{.Names}} {{.Image}} {{.Exited}}'`
 	if r.by == "docker" {
-		list = `docker ps --all --format '{{.Names}} {{.Label "mesh.image"}} {{eq .State "exited"}}'`
+		list = `docker ps --all --format '{{if .Names}}{{.Names}} {{.Label "mesh.image"}} {{eq .State "exited"}}{{end}}' | grep .` // without what it lists and has not
 	}
 	return r.sh(t, "%s", list+` | sort; `+r.by+` images --format '{{.Repository}}' | sort; ls /etc/systemd/system | grep mesh-container; ls /etc/systemd/system/multi-user.target.wants | grep mesh-container; true`)
 }

@@ -63,8 +63,9 @@ func (r *real) dockerEnds(t *testing.T) {
 		"systemctl restart docker",
 		"kill -9 $(systemctl show -P MainPID docker)",
 	} {
-		another := r.sh(t, `was=$(docker ps --quiet); %s; for i in $(seq 300); do
-is=$(docker ps --quiet --filter label=mesh.container=web); [ -n "$is" ] && [ "$is" != "$was" ] && docker ps --all --quiet && break; sleep 0.1; done`, hand)
+		another := r.sh(t, `are() { docker ps --format '{{if .Names}}{{.ID}}{{end}}' "$@" | grep .; } # without what it lists and has not
+was=$(are); %s; for i in $(seq 300); do
+is=$(are --filter label=mesh.container=web); [ -n "$is" ] && [ "$is" != "$was" ] && are --all && break; sleep 0.1; done`, hand)
 		if strings.Count(another, "\n") != 0 || another == "" {
 			t.Errorf("%s: there is then %q", hand, another)
 		}
@@ -89,7 +90,7 @@ is=$(docker ps --quiet --filter label=mesh.container=web); [ -n "$is" ] && [ "$i
 func (r *real) podmanComes(t *testing.T) {
 	web := list(container("web", declaration.Traits{Image: r.own(t, "web", drawn(t, "one", "")), Ports: []string{"8080:8000"}}))
 	all := func() string {
-		return r.sh(t, `for by in docker podman; do [ ! -x /usr/bin/$by ] || $by ps --all --format "$by runs {{.Names}}"; done; for by in docker podman; do [ ! -x /usr/bin/$by ] || $by images --format "$by has {{.Repository}}"; done`)
+		return r.sh(t, `for by in docker podman; do [ ! -x /usr/bin/$by ] || $by ps --all --format "{{if .Names}}$by runs {{.Names}}{{end}}" | grep .; done; for by in docker podman; do [ ! -x /usr/bin/$by ] || $by images --format "$by has {{.Repository}}"; done`)
 	}
 	r.says(t, web, "web changed")
 	r.sh(t, "mv /root/podman /usr/bin/podman")

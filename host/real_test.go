@@ -272,7 +272,28 @@ func (s story) truthful(t testing.TB, point, root string, step []declaration.Res
 // turn is one case of several that share a machine: they come one after another.
 func (r *real) turn(t *testing.T, name string, do func(t *testing.T)) {
 	t.Helper()
-	t.Run(name, do)
+	t.Run(name, func(t *testing.T) {
+		began := time.Now()
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("the machine's journal says\n%s", r.journal(t, began))
+			}
+		})
+		do(t)
+	})
+}
+
+// journal is the end of what the machine's journal has had since then. A test that asks
+// for it has failed, so what stands against it is no failure of its own.
+func (r *real) journal(t testing.TB, since time.Time) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	defer cancel()
+	out, err := r.Exec(ctx, "journalctl", "--no-pager", "--output=short-precise", "--lines=200", fmt.Sprintf("--since=@%d", since.Unix()))
+	if err != nil {
+		return err.Error()
+	}
+	return out
 }
 
 // sorted is the lines of a text in their order.

@@ -38,10 +38,13 @@ func (Docker) Words(check *container.Check) []string {
 // Unit is what the unit of a container says that docker runs. The process of the unit is
 // the docker command, which ends with the container, as that has ended; the container
 // itself is no child of it, and goes on where only the command was ended. So whatever is
-// there of it is taken away before it is started, and when the unit has ended.
+// there of it is taken away before it is started, and when the unit has ended. That is
+// what docker can be asked about, and not all that it lists: until it starts anew it may
+// list what has gone, and who waits for that to go waits in vain.
 func (Docker) Unit(name, called string) container.Unit {
 	list := Program + " ps --quiet --no-trunc --filter label=" + container.NameLabel + "=" + name
-	remove := `=-/bin/sh -c "while ids=$$(` + list + ` --all) && [ -n \"$$ids\" ]; do ` + Program + ` rm --force $$ids || sleep 0.2; done"`
+	there := list + ` --all | xargs --no-run-if-empty ` + Program + ` inspect --type=container --format={{.Id}}`
+	remove := `=-/bin/sh -c "while ids=$$(` + there + `); [ -n \"$$ids\" ]; do ` + Program + ` rm --force $$ids || sleep 0.2; done"`
 	return container.Unit{
 		Needs:  "docker.socket docker.service",
 		Kind:   []string{"Type=exec", "Environment=" + host},

@@ -128,10 +128,10 @@ StartLimitIntervalSec=0
 Type=exec
 Environment=DOCKER_HOST=unix:///run/docker.sock
 SyslogIdentifier=web
-ExecStartPre=-/bin/sh -c "while ids=$$(/usr/bin/docker ps --quiet --no-trunc --filter label=mesh.container=web --all) && [ -n \"$$ids\" ]; do /usr/bin/docker rm --force $$ids || sleep 0.2; done"
+ExecStartPre=-/bin/sh -c "while ids=$$(/usr/bin/docker ps --quiet --no-trunc --filter label=mesh.container=web --all | xargs --no-run-if-empty /usr/bin/docker inspect --type=container --format={{.Id}}); [ -n \"$$ids\" ]; do /usr/bin/docker rm --force $$ids || sleep 0.2; done"
 ExecStart=/usr/bin/docker run "--name=web" "--label=mesh.container=web" "--label=mesh.declared=1cd93dbee823ae4d0f3f1feb3c767859" "--label=mesh.image=docker.io/library/nginx@sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" "--rm" "--pull=never" "--log-driver=none" "--no-healthcheck" "--env=A=b c" "--publish=80:8000" "--mount=type=bind,source=/a,target=/b,readonly" "--mount=type=bind,source=/c,target=/d" "--user=1" "id" "run"
 ExecStop=-/bin/sh -c "/usr/bin/docker ps --quiet --no-trunc --filter label=mesh.container=web | xargs --no-run-if-empty /usr/bin/docker stop"
-ExecStopPost=-/bin/sh -c "while ids=$$(/usr/bin/docker ps --quiet --no-trunc --filter label=mesh.container=web --all) && [ -n \"$$ids\" ]; do /usr/bin/docker rm --force $$ids || sleep 0.2; done"
+ExecStopPost=-/bin/sh -c "while ids=$$(/usr/bin/docker ps --quiet --no-trunc --filter label=mesh.container=web --all | xargs --no-run-if-empty /usr/bin/docker inspect --type=container --format={{.Id}}); [ -n \"$$ids\" ]; do /usr/bin/docker rm --force $$ids || sleep 0.2; done"
 ` + unitTail
 
 const unitTail = `KillMode=mixed
