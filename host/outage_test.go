@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"noxmesh/declaration"
 	"noxmesh/document"
 	booted "noxmesh/internal/machine"
@@ -159,7 +157,7 @@ func (m *powered) look(t *testing.T, step []declaration.Resource, log power.Log,
 	state := images[1].Take(t, filepath.Join(root, "var/lib/mesh-host"))
 	m.truthful(t, power.Cut{Point: point, Log: log}.String(), root, step)
 	state.Drop()
-	must(t, unix.Unmount(root, 0))
+	must(t, power.Unmount(root))
 	layers.Drop()
 }
 
@@ -188,7 +186,7 @@ func (m *powered) cut(t *testing.T, step []declaration.Resource, log power.Log) 
 	images := m.snapshot(t, log)
 	must(t, m.PowerCut(t.Context()))
 	m.disks[1].Off()
-	must(t, m.Unmount(t.Context()))
+	must(t, m.Unmount())
 	m.disks[0].Off()
 	m.disks[0].On(images[0])
 	must(t, m.Mount(t.Context()))

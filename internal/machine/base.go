@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"noxmesh/internal/fault"
+	"noxmesh/internal/power"
 )
 
 // Cache is where the Debian that machines start from is kept between runs.
@@ -95,7 +96,7 @@ func bootstrap(ctx context.Context, base string) error {
 func install(ctx context.Context, base, layer string, names []string) error {
 	half := layer + ".half"
 	root, up := filepath.Join(half, "root"), filepath.Join(half, "up")
-	_ = run(ctx, "umount", root) // it is mounted only where one was killed at this; what stays so is said next
+	_ = power.Unmount(root) // it is mounted only where one was killed at this; what stays so is said next
 	if err := os.RemoveAll(half); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "remove %q", half)
 	}
@@ -108,7 +109,7 @@ func install(ctx context.Context, base, layer string, names []string) error {
 		return err
 	}
 	err := installInto(ctx, root, names)
-	if err := errors.Join(err, run(context.WithoutCancel(ctx), "umount", root)); err != nil {
+	if err := errors.Join(err, power.Unmount(root)); err != nil {
 		return err
 	}
 	if err := os.Rename(up, layer); err != nil {

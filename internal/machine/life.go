@@ -78,7 +78,7 @@ func (m *Machine) ended(ctx context.Context) error {
 // Remove takes the machine away: halted where it is on, its cable, its layers
 // and its control groups.
 func (m *Machine) Remove(ctx context.Context) error {
-	errs := []error{m.Halt(ctx), run(ctx, "umount", m.Root)}
+	errs := []error{m.Halt(ctx), m.Unmount()}
 	if _, err := os.Stat("/run/netns/" + m.netns); err == nil {
 		errs = append(errs, run(ctx, "ip", "netns", "del", m.netns))
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"noxmesh/internal/fault"
+	"noxmesh/internal/power"
 )
 
 // Machine is one Debian on the bridge. It is used by one goroutine at a time.
@@ -80,7 +81,7 @@ func (m *Machine) Layers() string { return m.dir }
 
 // Unmount takes away the root of a machine that is off: what its layers lie on can then be
 // changed for something else.
-func (m *Machine) Unmount(ctx context.Context) error { return run(ctx, "umount", m.Root) }
+func (m *Machine) Unmount() error { return power.Unmount(m.Root) }
 
 // wire lays the cable and writes what makes this machine another than the rest.
 func (m *Machine) wire(ctx context.Context) error {

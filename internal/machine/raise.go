@@ -67,10 +67,11 @@ func (m *Machine) MustBoot(t testing.TB) {
 	}
 }
 
-// Sh runs a line of shell on the machine, and gives what it wrote.
+// Sh runs a line of shell on the machine, and gives what it wrote. Who counts looks in it is
+// not cut short on a machine that is busy.
 func (m *Machine) Sh(t testing.TB, format string, args ...any) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	out, err := m.Exec(ctx, "sh", "-c", fmt.Sprintf(format, args...))
 	must(t, err)

@@ -27,8 +27,9 @@ type Disk struct {
 	mounted bool
 }
 
-// patience is how long a killed process may take to let go of its files.
-const patience = 10 * time.Second
+// patience is how long a killed process may take to let go of its files, on a machine
+// that has much else to do.
+const patience = time.Minute
 
 // mounting is how disks are mounted: nothing is written by a timer, and no
 // rename is made durable that nobody has asked to be.
@@ -126,22 +127,34 @@ func (d *Disk) mount() {
 	d.mounted = true
 }
 
-// unmount waits for processes that were killed to let go, and for sandboxes that
-// have just been made with a copy of the mount.
+// Unmount takes away what is mounted at a folder. It waits for processes that were
+// killed to let go, and for children and sandboxes that have just been made, which have
+// a copy of each open file or of the mount until they are what they are to be.
+func Unmount(dir string) error {
+	over := time.Now().Add(patience)
+	for {
+		err := unix.Unmount(dir, 0)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, syscall.EBUSY) || time.Now().After(over) {
+			return fmt.Errorf("unmount %q: %w", dir, err)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+}
+
+// unmount takes the disk away, and waits until nothing holds its image any more.
 func (d *Disk) unmount() error {
 	device, err := d.device()
 	if err != nil {
 		return err
 	}
-	over := time.Now().Add(patience)
-	for err = unix.Unmount(d.Dir, 0); errors.Is(err, syscall.EBUSY) && time.Now().Before(over); err = unix.Unmount(d.Dir, 0) {
-		<-time.After(5 * time.Millisecond)
-	}
-	if err != nil {
-		return fmt.Errorf("unmount %q: %w", d.Dir, err)
+	if err := Unmount(d.Dir); err != nil {
+		return err
 	}
 	d.mounted = false
-	for time.Now().Before(over) {
+	for over := time.Now().Add(patience); time.Now().Before(over); {
 		behind, err := os.ReadFile(filepath.Join("/sys/block", device, "loop/backing_file"))
 		if err != nil || strings.TrimSpace(string(behind)) != string(d.image) {
 			return nil //nolint:nilerr // a device that has nothing behind it any more is what is waited for
