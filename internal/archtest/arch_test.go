@@ -50,8 +50,8 @@ func sound() map[string]string {
 	}
 }
 
-// plant writes a tree and returns what is found in it.
-func plant(t *testing.T, files map[string]string) []string {
+// small writes a tree, and returns its root.
+func small(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range files {
@@ -63,7 +63,23 @@ func plant(t *testing.T, files map[string]string) []string {
 			t.Fatal(err)
 		}
 	}
-	found, err := Check(root)
+	return root
+}
+
+// read reads the tree below a root.
+func read(t *testing.T, root string) *Tree {
+	t.Helper()
+	tree, err := Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// plant writes a tree and returns what is found in it.
+func plant(t *testing.T, files map[string]string) []string {
+	t.Helper()
+	found, err := Check(small(t, files))
 	if err != nil {
 		t.Fatal(err)
 	}

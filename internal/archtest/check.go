@@ -234,13 +234,9 @@ func (c *check) size(f File) {
 // calls finds each call of one of pkg's functions in a file.
 func calls(f File, pkg string, visit func(call *ast.CallExpr, name string)) {
 	ast.Inspect(f.Syntax, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
-			if id, ok := selector.X.(*ast.Ident); ok && id.Name == pkg {
-				visit(call, selector.Sel.Name)
+		if call, ok := n.(*ast.CallExpr); ok {
+			if of, name := selected(call.Fun); of == pkg {
+				visit(call, name)
 			}
 		}
 		return true

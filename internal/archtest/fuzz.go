@@ -102,7 +102,7 @@ func (p *Package) decoders() []string {
 	for _, f := range p.Files {
 		for _, d := range f.Syntax.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if !ok || f.Test || f.tagged() || fn.Body == nil {
+			if !ok || f.Test || f.tagged() || fn.Body == nil { // what only test builds read comes from the tests
 				continue
 			}
 			if fn.Recv == nil && decoder.MatchString(fn.Name.Name) && takesText(fn) || decodesStrictly(fn) {
@@ -111,14 +111,6 @@ func (p *Package) decoders() []string {
 		}
 	}
 	return names
-}
-
-// tagged reports whether a file is part of some builds alone: what only test
-// builds read comes from the tests.
-func (f File) tagged() bool {
-	return slices.ContainsFunc(f.Syntax.Comments, func(c *ast.CommentGroup) bool {
-		return c.Pos() < f.Syntax.Package && strings.HasPrefix(c.List[0].Text, "//go:build ")
-	})
 }
 
 // takesText reports whether one of a function's parameters is text or bytes.
@@ -141,10 +133,8 @@ func takesText(fn *ast.FuncDecl) bool {
 // decodesStrictly reports whether a function calls document.Decode.
 func decodesStrictly(fn *ast.FuncDecl) (calls bool) {
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SelectorExpr); ok {
-			of, ok := s.X.(*ast.Ident)
-			calls = calls || ok && of.Name == "document" && (s.Sel.Name == "Decode" || s.Sel.Name == "Read")
-		}
+		of, name := selected(n)
+		calls = calls || of == "document" && (name == "Decode" || name == "Read")
 		return true
 	})
 	return calls

@@ -10,10 +10,7 @@ import (
 // stands for everything below it, and "/store" for every store.
 func TestProgramsHaveNothingInThemThatTheyMustNot(t *testing.T) {
 	t.Parallel()
-	tree, err := Read("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := read(t, "../..")
 	for program, without := range map[string][]string{
 		// On every node, as root: no database, no broker server, no registry, no git, and no context.
 		"cmd/mesh-host": {

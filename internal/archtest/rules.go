@@ -35,13 +35,9 @@ func (c *check) purity(f File) {
 		if g, ok := n.(*ast.GoStmt); ok {
 			c.find(f.Path, c.line(g), "starts a goroutine, but what is decided here depends on values alone")
 		}
-		selector, ok := n.(*ast.SelectorExpr)
-		if !ok {
-			return true
-		}
-		id, ok := selector.X.(*ast.Ident)
-		if ok && id.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}, selector.Sel.Name) {
-			c.find(f.Path, c.line(selector), "reads the clock (time.%s): now is an argument", selector.Sel.Name)
+		of, name := selected(n)
+		if of == "time" && slices.Contains([]string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}, name) {
+			c.find(f.Path, c.line(n), "reads the clock (time.%s): now is an argument", name)
 		}
 		return true
 	})
@@ -130,29 +126,29 @@ func (c *check) questions() {
 			if f.Test || folder == "builder/gateway" {
 				continue
 			}
-			within := map[ast.Node]bool{}
 			ast.Inspect(f.Syntax, func(n ast.Node) bool {
 				literal, ok := n.(*ast.CompositeLit)
-				switch {
-				case ok && named(literal.Type, "intime", "Transport"):
-					ast.Inspect(literal, func(n ast.Node) bool { within[n] = true; return true })
-				case ok && named(literal.Type, "http", "Transport") && !within[n]:
+				if !ok {
+					return true
+				}
+				of, name := selected(literal.Type)
+				if of == "http" && name == "Transport" {
 					c.find(f.Path, c.line(n), "asks past intime.Transport: an answer to a question that was given up would be taken for one")
 				}
-				return true
+				return of != "intime" || name != "Transport" // the one within that is as it should be
 			})
 		}
 	}
 }
 
-// named reports whether this is pkg.name.
-func named(x ast.Expr, pkg, name string) bool {
-	selector, ok := x.(*ast.SelectorExpr)
-	if !ok || selector.Sel.Name != name {
-		return false
+// selected is the two names of what is written of.name, as what a package has is; none for all else.
+func selected(n ast.Node) (of, name string) {
+	if selector, ok := n.(*ast.SelectorExpr); ok {
+		if id, ok := selector.X.(*ast.Ident); ok {
+			return id.Name, selector.Sel.Name
+		}
 	}
-	id, ok := selector.X.(*ast.Ident)
-	return ok && id.Name == pkg
+	return "", ""
 }
 
 func (c *check) folders() []string {

@@ -62,7 +62,7 @@ func run(line, folder, name string) bool {
 
 // tests is the names of the tests that only a build with tags finds in a file.
 func (f File) tests() (names []string) {
-	if !f.Test || !slices.ContainsFunc(f.Syntax.Comments, tagged) {
+	if !f.Test || !f.tagged() {
 		return nil
 	}
 	for _, d := range f.Syntax.Decls {
@@ -73,10 +73,12 @@ func (f File) tests() (names []string) {
 	return names
 }
 
-// tagged reports whether this says that a file is in no build without tags.
-func tagged(group *ast.CommentGroup) bool {
-	return slices.ContainsFunc(group.List, func(c *ast.Comment) bool {
-		x, err := constraint.Parse(c.Text)
-		return err == nil && !x.Eval(func(tag string) bool { return tag == "linux" })
+// tagged reports whether a file is in no build without tags.
+func (f File) tagged() bool {
+	return slices.ContainsFunc(f.Syntax.Comments, func(group *ast.CommentGroup) bool {
+		return group.Pos() < f.Syntax.Package && slices.ContainsFunc(group.List, func(c *ast.Comment) bool {
+			x, err := constraint.Parse(c.Text)
+			return err == nil && !x.Eval(func(tag string) bool { return tag == "linux" })
+		})
 	})
 }

@@ -1,8 +1,6 @@
 package archtest
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,11 +9,7 @@ import (
 // A test that nothing runs holds nothing.
 func TestEveryTestIsRun(t *testing.T) {
 	t.Parallel()
-	tree, err := Read("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	unrun, err := tree.Unrun()
+	unrun, err := read(t, "../..").Unrun()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,9 +20,8 @@ func TestEveryTestIsRun(t *testing.T) {
 
 func TestATestThatNothingRunsIsFound(t *testing.T) {
 	t.Parallel()
-	root := t.TempDir()
 	tagged := "//go:build wrong && linux\n\npackage x\n\n"
-	for name, text := range map[string]string{
+	files := map[string]string{
 		"go.mod":        "module small\n",
 		"Makefile":      "ROOMS := ./a ./b/...\nx:\n\tgo test -tags wrong -run '^Test(One|Two$$)' $(ROOMS)\n\tgo test ./c\n\tbin/d.test -test.run TestFour\n",
 		"a/a_test.go":   tagged + "func TestOne(t *testing.T) {}\nfunc TestOneMore(t *testing.T) {}\nfunc TestTwoMore(t *testing.T) {}\nfunc TestMain(m *testing.M) {}\nfunc helper() {}\n",
@@ -37,20 +30,8 @@ func TestATestThatNothingRunsIsFound(t *testing.T) {
 		"c/d_test.go":   "//go:build linux\n\npackage x\n\nfunc TestThree(t *testing.T) {}\n",
 		"c/e_test.go":   "package x\n\nfunc TestFive(t *testing.T) {}\n",
 		"d/d_test.go":   tagged + "func TestFour(t *testing.T) {}\nfunc TestFive(t *testing.T) {}\n",
-	} {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
 	}
-	tree, err := Read(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := tree.Unrun()
+	got, err := read(t, small(t, files)).Unrun()
 	if err != nil {
 		t.Fatal(err)
 	}
