@@ -21,20 +21,12 @@ func inTime(r *http.Request, ask func(*http.Request) (*http.Response, error)) (*
 	if err != nil {
 		return nil, err
 	}
-	if late := over(r.Context()); late != nil {
+	if late := context.Cause(r.Context()); late != nil {
 		response.Body.Close()
 		return nil, late
 	}
 	response.Body = &body{response.Body, r.Context()}
 	return response, nil
-}
-
-// over is why nobody waits any more.
-func over(ctx context.Context) error {
-	if ctx.Err() == nil {
-		return nil
-	}
-	return context.Cause(ctx)
 }
 
 // body ends well only while somebody waits for it.
@@ -47,7 +39,7 @@ type body struct {
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if errors.Is(err, io.EOF) {
-		if late := over(b.asked); late != nil {
+		if late := context.Cause(b.asked); late != nil {
 			err = late
 		}
 	}
