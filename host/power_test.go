@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"noxmesh/host/keep"
 	"noxmesh/internal/invariant"
 	"noxmesh/internal/observe"
@@ -46,10 +44,7 @@ func (m machine) images() images {
 // sync makes what was done by hand outlive the cut.
 func (m machine) sync(t testing.TB) {
 	t.Helper()
-	dir, err := os.Open(m.root)
-	must(t, err)
-	defer dir.Close()
-	must(t, unix.Syncfs(int(dir.Fd())))
+	must(t, power.Sync(m.root))
 }
 
 // outage is one power cut: what had been applied before, what was being applied, and where.

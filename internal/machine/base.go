@@ -96,7 +96,10 @@ func bootstrap(ctx context.Context, base string) error {
 func install(ctx context.Context, base, layer string, names []string) error {
 	half := layer + ".half"
 	root, up := filepath.Join(half, "root"), filepath.Join(half, "up")
-	_ = power.Unmount(root) // it is mounted only where one was killed at this; what stays so is said next
+	err := power.Unmount(root) // it is mounted only where one was killed at this
+	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) {
+		return err
+	}
 	if err := os.RemoveAll(half); err != nil {
 		return fault.Wrap(fault.Unavailable, err, "remove %q", half)
 	}
@@ -108,7 +111,7 @@ func install(ctx context.Context, base, layer string, names []string) error {
 	if err := run(ctx, "mount", "-t", "overlay", "overlay", "-o", "lowerdir="+base+",upperdir="+up+",workdir="+half+"/work", root); err != nil {
 		return err
 	}
-	err := installInto(ctx, root, names)
+	err = installInto(ctx, root, names)
 	if err := errors.Join(err, power.Unmount(root)); err != nil {
 		return err
 	}

@@ -127,23 +127,6 @@ func (d *Disk) mount() {
 	d.mounted = true
 }
 
-// Unmount takes away what is mounted at a folder. It waits for processes that were
-// killed to let go, and for children and sandboxes that have just been made, which have
-// a copy of each open file or of the mount until they are what they are to be.
-func Unmount(dir string) error {
-	over := time.Now().Add(patience)
-	for {
-		err := unix.Unmount(dir, 0)
-		if err == nil {
-			return nil
-		}
-		if !errors.Is(err, syscall.EBUSY) || time.Now().After(over) {
-			return fmt.Errorf("unmount %q: %w", dir, err)
-		}
-		<-time.After(5 * time.Millisecond)
-	}
-}
-
 // unmount takes the disk away, and waits until nothing holds its image any more.
 func (d *Disk) unmount() error {
 	device, err := d.device()
@@ -329,11 +312,7 @@ func (d *Disk) FillInodes() (free func()) {
 // journal has that, and on a busy machine that is later than the removal.
 func (d *Disk) settle() {
 	d.t.Helper()
-	f, err := os.Open(d.Dir)
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	if err := errors.Join(unix.Syncfs(int(f.Fd())), f.Close()); err != nil {
+	if err := Sync(d.Dir); err != nil {
 		d.t.Fatal(err)
 	}
 }
