@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"noxmesh/api"
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/term"
 )
@@ -73,10 +74,10 @@ func parseSettings(set []string) (map[string]string, error) {
 	for _, one := range set {
 		name, value, ok := strings.Cut(one, "=")
 		if !ok || name == "" {
-			return nil, fault.New(fault.Invalid, "--set %q: want NAME=VALUE", one)
+			return nil, fault.New(fault.Invalid, "--set %q: want NAME=VALUE", document.Short(one))
 		}
 		if _, twice := settings[name]; twice {
-			return nil, fault.New(fault.Invalid, "--set %q: %s is set twice", one, name)
+			return nil, fault.New(fault.Invalid, "--set %q: %q is set twice", document.Short(one), document.Short(name))
 		}
 		settings[name] = value
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"noxmesh/api"
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/term"
 	"noxmesh/status"
@@ -81,7 +82,7 @@ func sinceOf(text string, now time.Time) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fault.New(fault.Invalid, "--since is %q, want how long ago or a date", text).
+	return time.Time{}, fault.New(fault.Invalid, "--since is %q, want how long ago or a date", document.Short(text)).
 		With("90m, 2h, 3d, 2026-11-30, \"2026-11-30 12:00\", or 2026-11-30T12:00:00Z")
 }
 

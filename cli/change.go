@@ -8,6 +8,7 @@ import (
 	mesh "noxmesh"
 	"noxmesh/api"
 	"noxmesh/cli/drawing"
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/term"
 	"noxmesh/status"
@@ -18,7 +19,7 @@ func cutRev(text string) (module, rev string, err error) {
 	module, rev, at := strings.Cut(text, "@")
 	switch {
 	case !mesh.ValidModuleName(module):
-		return "", "", fault.New(fault.Invalid, "%q begins with no module's name", text).With("mesh plan --commit MODULE@REV, as site@main")
+		return "", "", fault.New(fault.Invalid, "%q begins with no module's name", document.Short(text)).With("mesh plan --commit MODULE@REV, as site@main")
 	case !at || rev == "":
 		return "", "", fault.New(fault.Invalid, "which commit of %q?", module).With("mesh plan --commit %s@REV; REV is a branch, a tag or a commit", module)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/term"
 )
@@ -119,7 +120,7 @@ answer: did my change go out? "mesh status" is that question.`
 
 func (s *shell) check(c *cobra.Command, _ []string) error {
 	if forms := formsOf(c); !slices.Contains(forms, s.format) {
-		return fault.New(fault.Invalid, "there is no output %q", s.format).With("-o %s", strings.Join(forms, " or -o "))
+		return fault.New(fault.Invalid, "there is no output %q", document.Short(s.format)).With("-o %s", strings.Join(forms, " or -o "))
 	}
 	s.out.JSON = s.format == "json"
 	return nil
@@ -168,9 +169,9 @@ func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 }
 
 func noCommand(c *cobra.Command, given string) error {
-	e := fault.New(fault.Invalid, "%s has no command %q", c.CommandPath(), given)
+	e := fault.New(fault.Invalid, "%s has no command %q", c.CommandPath(), document.Short(given))
 	if !c.HasParent() {
-		e = fault.New(fault.Invalid, "there is no command %q", given)
+		e = fault.New(fault.Invalid, "there is no command %q", document.Short(given))
 	}
 	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(given); len(near) > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"noxmesh/api"
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 )
 
@@ -124,7 +125,7 @@ modules, nodes and builds, which it asks the controller for.`,
 			case "fish":
 				return c.Root().GenFishCompletion(s.Stdout, true)
 			}
-			return fault.New(fault.Invalid, "no completion for %q", args[0]).With("bash, zsh or fish")
+			return fault.New(fault.Invalid, "no completion for %q", document.Short(args[0])).With("bash, zsh or fish")
 		},
 	}
 }

@@ -61,7 +61,7 @@ each key means: name it there in "$schema", which has no other meaning.`,
 				}
 				return s.out.Printf("%s", text)
 			}
-			return fault.New(fault.Invalid, "there is no schema of %q", wanted).
+			return fault.New(fault.Invalid, "there is no schema of %q", document.Short(wanted)).
 				With("%s", document.Nearest(wanted, names, strings.Join(names, ", ")))
 		},
 	}

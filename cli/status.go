@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"noxmesh/api"
+	"noxmesh/document"
 	"noxmesh/internal/fault"
 	"noxmesh/internal/term"
 	"noxmesh/inventory"
@@ -71,7 +72,7 @@ func (s *shell) askStatus(c *cobra.Command, args []string) (st status.Status, of
 	if fault.KindOf(e) != fault.NotFound {
 		return st, true, e
 	}
-	none := fault.New(fault.NotFound, "there is no module and no node %q", args[0]).With("mesh status shows all of them")
+	none := fault.New(fault.NotFound, "there is no module and no node %q", document.Short(args[0])).With("mesh status shows all of them")
 	for _, e := range []error{err, e} { // either may know a name that is near
 		if hint := fault.HintOf(e); hint != "" {
 			none.Hint = hint
