@@ -33,7 +33,7 @@ api_ChangeOut.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("commit") {
 				if len(args) > 0 {
-					return fault.New(fault.Invalid, "--commit is about every node, and %q was given", document.Short(args[0])).With("mesh plan NODE says what one should be")
+					return fault.New(fault.Invalid, "--commit is about every node, and %q was given", document.Short(args[0])).With("mesh plan %s says what that node should be", document.Short(args[0]))
 				}
 				return s.change(c, commit)
 			}
