@@ -62,7 +62,7 @@ func (c *Controller) attested(ctx context.Context, a deliverystore.Attested, b i
 	}
 	s, err := opened(signed, b.Sign)
 	if err == nil && s.Subject[0].Digest["sha256"] != subject.Hex() {
-		err = fault.New(fault.Denied, "it is about %s, and attached to %s", document.Short(s.Subject[0].Digest["sha256"]), subject.Short())
+		err = fault.New(fault.Denied, "it is about %s, and attached to %s", document.Printable(s.Subject[0].Digest["sha256"]), subject.Short())
 	}
 	return subject, signed, err
 }

@@ -3,6 +3,7 @@ package document
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -54,6 +55,26 @@ func Short(s string) string {
 		return s
 	}
 	return string([]rune(s)[:longest]) + "…"
+}
+
+// Printable is text from elsewhere that a sentence holds without quotes: short,
+// and nothing that a terminal obeys.
+func Printable(s string) string { return visible(Short(s)) }
+
+// visible is s with all that is not a character to see written as an escape.
+func visible(s string) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if strconv.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
 }
 
 // shortPath is a path as it is shown: of one that a hostile key makes long, its

@@ -52,6 +52,21 @@ func TestLaterFaultsAreOnlyCounted(t *testing.T) {
 	}
 }
 
+// What a check quotes of a document is shown, and nothing of it obeyed.
+func TestAProblemIsOnlyShown(t *testing.T) {
+	t.Parallel()
+	r := document.Look("f")
+	r.Fault("a", "want \u202eit", "no way to %s in \"it\"", "\x1b[2J\x7f\xff\n")
+	r.FaultKey("b", "", "%q", "\n")
+	want := "f: at a: no way to \\x1b[2J\\x7f\ufffd\\n in \"it\"; want \\u202eit\nf: at b: \"\\n\""
+	if err := r.Err(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if got := document.Printable("a'b\"c\x00" + strings.Repeat("x", 90)); got != `a'b"c\x00`+strings.Repeat("x", 74)+"…" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestALongKeyIsCut(t *testing.T) {
 	t.Parallel()
 	_, err := document.Decode[outer]("f", []byte(`{"name":"a","count":1,"maybe":null,"`+strings.Repeat("k", 9000)+`":1}`), limits())

@@ -122,7 +122,7 @@ func (r *Reading) put(p Problem) {
 	case len(r.problems) == problemLimit:
 		p = Problem{Path: p.Path, Line: p.Line, Column: p.Column, What: "more is wrong from here on", Want: "mend the faults before it first"}
 	}
-	p.File = r.file
+	p.File, p.What, p.Want = r.file, visible(p.What), visible(p.Want)
 	r.problems = append(r.problems, p)
 }
 

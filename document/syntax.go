@@ -52,7 +52,7 @@ func (s stumble) explain() (what, want string) {
 			return what, want
 		}
 	}
-	return "no JSON: " + printable(s.said), ""
+	return "no JSON: " + Printable(s.said), ""
 }
 
 // start knows what is not meant to be JSON at all.
@@ -99,7 +99,7 @@ func (s stumble) inString() (what, want string) {
 		return "half of a surrogate pair stands alone in a string", "write the character itself"
 	case strings.Contains(s.said, "escape sequence"):
 		escape, _ := firstRunes(s.rest(), 2)
-		return printable(escape) + " is no escape of JSON", `write \\ for a backslash`
+		return Printable(escape) + " is no escape of JSON", `write \\ for a backslash`
 	}
 	switch c := s.byte(0); {
 	case c == '\n' || c == '\r':
@@ -198,13 +198,4 @@ func firstRunes(s string, most int) (first string, more bool) {
 		return s, false
 	}
 	return string([]rune(s)[:most]), true
-}
-
-// printable is text from elsewhere on one short line that a terminal only shows.
-func printable(s string) string {
-	s = Short(s)
-	if !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return s
-	}
-	return strings.Trim(strconv.Quote(s), `"`)
 }

@@ -87,7 +87,7 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 	}
 	parsed, err := parseValue(IntegerSetting, text)
 	if err != nil {
-		return fault.New(fault.Invalid, "%s is no value of a setting", document.Short(text)).
+		return fault.New(fault.Invalid, "%s is no value of a setting", document.Printable(text)).
 			With("want a string, an integer of at most 9007199254740992, true or false")
 	}
 	*v = parsed

@@ -107,8 +107,8 @@ func (c checker) built(v Answer) {
 	for i, x := range v.Manifest.Resources {
 		_, blob := v.Where.Blobs[x.Digest]
 		_, packed := v.Where.Archives[x.Digest]
-		if x.Digest != "" && !blob && !packed {
-			c.Fault(document.At("manifest.resources", i)+".digest", "add it to where", "where does not say how to get %s", document.Short(string(x.Digest)))
+		if x.Digest.Valid() && !blob && !packed {
+			c.Fault(document.At("manifest.resources", i)+".digest", "add it to where", "where does not say how to get %s", x.Digest)
 		}
 		if size := v.Where.Blobs[x.Digest]; blob && x.Size != size {
 			c.Fault(document.At("manifest.resources", i)+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
@@ -119,8 +119,8 @@ func (c checker) built(v Answer) {
 // libraries checks that it is said how what others are built against travels.
 func (c checker) libraries(v Answer) {
 	for i, l := range v.Manifest.Built.Libraries {
-		if _, packed := v.Where.Archives[l.Digest]; !packed {
-			c.Fault(document.At("manifest.built.libraries", i)+".digest", "add it to where", "where does not say how to get %s", document.Short(string(l.Digest)))
+		if _, packed := v.Where.Archives[l.Digest]; l.Digest.Valid() && !packed {
+			c.Fault(document.At("manifest.built.libraries", i)+".digest", "add it to where", "where does not say how to get %s", l.Digest)
 		}
 	}
 }
@@ -137,8 +137,9 @@ func (c checker) published(v Answer) {
 
 func (c checker) travels(v Answer, at string, digest document.Digest, is int64) {
 	switch size, there := v.Where.Blobs[digest]; {
+	case !digest.Valid(): // which is said of the manifest
 	case !there:
-		c.Fault(at+".digest", "add it to where", "where does not say how to get %s", document.Short(string(digest)))
+		c.Fault(at+".digest", "add it to where", "where does not say how to get %s", digest)
 	case size != is:
 		c.Fault(at+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
 	}

@@ -46,7 +46,7 @@ func parseIndex(text []byte) (i index, all []Referrer, err error) {
 		return index{}, nil, errors.New("it is no list of manifests")
 	}
 	if i.MediaType != "" && i.MediaType != oci.MediaReferrers {
-		return index{}, nil, errors.New("it is a " + document.Short(i.MediaType))
+		return index{}, nil, errors.New("it is a " + document.Printable(i.MediaType))
 	}
 	for _, raw := range i.Manifests {
 		var r Referrer

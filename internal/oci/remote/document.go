@@ -206,7 +206,7 @@ func listed(platforms []string) string {
 			words = append(words, "others")
 			break
 		}
-		words = append(words, document.Short(p))
+		words = append(words, document.Printable(p))
 	}
 	if len(words) == 0 {
 		return "no platform"
@@ -240,7 +240,7 @@ func parseConfig(text []byte) (c config, err error) {
 // forPlatform refuses an image that is for another machine.
 func (c config) forPlatform(platform string) error {
 	if is := c.OS + "/" + c.Architecture; is != platform {
-		return fault.Wrap(fault.Invalid, NoPlatform, "it is for %s, and not for %s", document.Short(is), platform)
+		return fault.Wrap(fault.Invalid, NoPlatform, "it is for %s, and not for %s", document.Printable(is), platform)
 	}
 	return nil
 }
@@ -312,7 +312,7 @@ func said(err error) string {
 	case errors.As(err, &syntax):
 		return "it is no JSON"
 	case errors.As(err, &kind):
-		return "there is a " + document.Short(kind.Value) + " at " + document.Short(kind.Field)
+		return "there is a " + document.Printable(kind.Value) + " at " + document.Printable(kind.Field)
 	}
 	return "it is no JSON"
 }
