@@ -84,7 +84,7 @@ IN_MEMORY := $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -1)"
 # where TESTED says so.
 sweep: ## kill each program before and after each of its effects, and let each effect fail (POINT=text of some; ERRORS=3 with each of the errors); one change among 200 modules of real code
 	$(IN_MEMORY) $(GO) test -tags $(TAGS) -count=1 -timeout 2h ./internal/line -run '^(TestEveryEffectMayBeTheLast|TestEveryEffectMayFail|TestOnlyABuilderUnpacksAWholeArchive|TestTwoBuildersAnswerOneRequest)$$' -point '$(POINT)' -errors $(ERRORS)
-	$(GO) test -tags $(TAGS) -count=1 -timeout 1h ./internal/db ./internal/oci/registry ./builder ./builder/depot ./cli -run '^(TestEveryEffect|TestAMove|TestAMatter|TestAnEffect|TestABuilderIsKilled)'
+	$(GO) test -tags $(TAGS) -count=1 -timeout 1h ./internal/db ./internal/oci/registry ./builder ./builder/depot ./cli/story -run '^(TestEveryEffect|TestAMove|TestAMatter|TestAnEffect|TestABuilderIsKilled)'
 	$(if $(TESTED),,$(GO) test -count=1 ./host -run '^(TestKilledAnywhere|TestFullDisk)$$')
 	$(if $(POINT),,$(GO) test -tags $(TAGS) -count=1 -timeout 2h ./internal/line -run '^TestOneChangeAmongTwoHundredModules$$')
 
@@ -130,7 +130,6 @@ golden: ## write the golden files, and what the command stories expect, anew
 	@for folder in $$(git grep -lE 'flag.Bool\("update"' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
 		$(GO) test "./$$folder" -update || exit 1; \
 	done
-	UPDATE=1 $(GO) test ./cli
 	git diff --stat
 
 docs: ## write what is generated in docs/ anew, from the commands, the table of calls and the keys of module.json

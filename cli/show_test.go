@@ -1,11 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -23,31 +20,6 @@ import (
 	"noxmesh/report"
 	"noxmesh/status"
 )
-
-// golden compares with testdata/NAME.golden.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	wanted, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(wanted), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
-
-// screen is a shell on a terminal of this many columns, or on a pipe, and what
-// a person sees there.
-func screen(width int) (*shell, *bytes.Buffer) {
-	var b bytes.Buffer
-	return &shell{out: &term.Term{Name: "mesh", Out: &b, Err: &b, Width: width}}, &b
-}
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 

@@ -1,6 +1,6 @@
 //go:build meshcrash
 
-package cli
+package story
 
 import (
 	"os"

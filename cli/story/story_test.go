@@ -1,4 +1,4 @@
-package cli
+package story
 
 import (
 	"bytes"
@@ -28,13 +28,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"noxmesh/builder"
+	"noxmesh/cli"
 	"noxmesh/controller"
 	"noxmesh/host"
 	"noxmesh/internal/git/gitserve"
 	"noxmesh/internal/term"
 )
 
-var update = flag.Bool("update", false, "write what is expected anew")
+var update = flag.Bool("update", false, "write what the stories expect anew")
 
 // stepLimit is how long a story waits for one fact. It is far more than any of
 // them takes on a machine that does nothing else.
@@ -56,7 +57,7 @@ func TestMain(m *testing.M) {
 			if err != nil {
 				self = os.Args[0]
 			}
-			return Run(ctx, Config{
+			return cli.Run(ctx, cli.Config{
 				Version: "v1.2.3", Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Getenv, Self: filepath.Dir(self),
 			}, args)
 		}),
@@ -79,7 +80,7 @@ func TestStories(t *testing.T) {
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		UpdateScripts:       *update || os.Getenv("UPDATE") != "",
+		UpdateScripts:       *update,
 		Setup: func(e *testscript.Env) error {
 			for name, value := range map[string]string{
 				"HOME": e.WorkDir + "/home", "XDG_CONFIG_HOME": "", "MESH_CONTROLLER": "", "NO_COLOR": "",
@@ -219,7 +220,7 @@ func setenv(ts *testscript.TestScript, _ bool, args []string) {
 // occupy listens on the ports that a mesh dev keeps in this file, until the story ends.
 func occupy(ts *testscript.TestScript, _ bool, args []string) {
 	for _, port := range regexp.MustCompile(`[0-9]+`).FindAllString(ts.ReadFile(args[0]), -1) {
-		l, err := net.Listen("tcp", net.JoinHostPort(loopback, port))
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", port))
 		ts.Check(err)
 		ts.Defer(func() { l.Close() })
 	}
