@@ -114,7 +114,8 @@ func parseSource(text []byte) (s source, wrong int, why string) {
 			wrong, why = lineOf(text, all[0].Pos.Offset), "does not parse as Go: "+all[0].Msg
 		}
 	}
-	if file == nil || file.Name == nil {
+	if file == nil || file.Name == nil || file.Name.Name == "" {
+		s.name = packageOf(text)
 		return s, wrong, why
 	}
 	s.name, s.end = file.Name.Name, files.PositionFor(file.Name.End(), false).Offset
@@ -131,6 +132,21 @@ func parseSource(text []byte) (s source, wrong int, why string) {
 		}
 	}
 	return s, wrong, why
+}
+
+// packageOf is the name in a file's package clause, whatever comes behind it: the
+// parser gives none where that is wrong, and the go command reads no further.
+func packageOf(text []byte) string {
+	files := token.NewFileSet()
+	var s scanner.Scanner
+	s.Init(files.AddFile("", files.Base(), len(text)), text, func(token.Position, string) {}, 0)
+	if _, tok, _ := s.Scan(); tok != token.PACKAGE {
+		return ""
+	}
+	if _, tok, name := s.Scan(); tok == token.IDENT {
+		return name
+	}
+	return ""
 }
 
 // importPath is what an import names, or why that is none.
