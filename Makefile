@@ -112,9 +112,10 @@ sim: ## the simulation: SEEDS=3000 seeds from FIRST=1, and every planted bug is 
 	@cd internal/sim && $(if $(IN_MEMORY),export $(IN_MEMORY) && )half=$$(( ($(SEEDS) + 1) / 2 )); \
 	../../bin/sim.test -test.timeout 1h -test.run 'TestSim$$' -first $(FIRST) -seeds $$half & one=$$!; \
 	../../bin/sim.test -test.timeout 1h -test.run 'TestSim$$' -first $$(( $(FIRST) + half )) -seeds $$half & two=$$!; \
+	trap 'kill $$one $$two; exit 130' INT TERM; \
 	../../bin/sim.test -test.timeout 2h -test.run TestBugs -test.v; bugs=$$?; \
-	wait $$one; one=$$?; wait $$two; two=$$?; \
-	test $$one$$two$$bugs = 000
+	wait $$one; first=$$?; wait $$two; second=$$?; \
+	test $$first$$second$$bugs = 000
 
 bugs: ## every planted bug is found by the simulation, or this is red (BUG=name for one)
 	@mkdir -p bin
