@@ -17,18 +17,23 @@ var update = flag.Bool("update", false, "write what is expected anew")
 // golden compares with testdata/NAME.golden.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
+	compare(t, filepath.Join("testdata", name+".golden"), got, "make golden")
+}
+
+// compare fails where a file is not what it would be now, and names what writes it.
+func compare(t *testing.T, path, now, writes string) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(now), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	wanted, err := os.ReadFile(path)
+	kept, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(wanted), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
+	if diff := cmp.Diff(string(kept), now); diff != "" {
+		t.Errorf("%s is out of date: %s writes it (-kept +now):\n%s", path, writes, diff)
 	}
 }
 

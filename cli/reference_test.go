@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
 	"noxmesh/document"
@@ -139,18 +138,7 @@ func TestReference(t *testing.T) {
 // upToDate fails where a generated page is not what it would be now.
 func upToDate(t *testing.T, path, now string) {
 	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(now), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(page), now); diff != "" {
-		t.Errorf("%s is out of date: make docs writes it (-page +now):\n%s", path, diff)
-	}
+	compare(t, path, now, "make docs")
 }
 
 // The reference of module.json shows only manifests that are read, names every

@@ -92,11 +92,11 @@ func (p Problem) on(data []byte, at int) Problem {
 func unforeseen(err error) Problem {
 	var s *json.SemanticError
 	if !errors.As(err, &s) {
-		return Problem{What: Printable(err.Error())}
+		return Problem{What: Short(err.Error())}
 	}
 	p := Problem{Path: pathOf(stepsOfPointer(string(s.JSONPointer))), What: "the value does not fit"}
 	if s.Err != nil {
-		p.What, p.Want = Printable(s.Err.Error()), fault.HintOf(s.Err)
+		p.What, p.Want = Short(s.Err.Error()), fault.HintOf(s.Err)
 	}
 	return p
 }

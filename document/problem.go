@@ -63,9 +63,6 @@ func Printable(s string) string { return visible(Short(s)) }
 
 // visible is s with all that is not a character to see written as an escape.
 func visible(s string) string {
-	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return s
-	}
 	var b strings.Builder
 	for _, r := range s {
 		if strconv.IsPrint(r) {

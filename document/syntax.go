@@ -52,7 +52,7 @@ func (s stumble) explain() (what, want string) {
 			return what, want
 		}
 	}
-	return "no JSON: " + Printable(s.said), ""
+	return "no JSON: " + Short(s.said), ""
 }
 
 // start knows what is not meant to be JSON at all.
@@ -99,7 +99,7 @@ func (s stumble) inString() (what, want string) {
 		return "half of a surrogate pair stands alone in a string", "write the character itself"
 	case strings.Contains(s.said, "escape sequence"):
 		escape, _ := firstRunes(s.rest(), 2)
-		return Printable(escape) + " is no escape of JSON", `write \\ for a backslash`
+		return Short(escape) + " is no escape of JSON", `write \\ for a backslash`
 	}
 	switch c := s.byte(0); {
 	case c == '\n' || c == '\r':

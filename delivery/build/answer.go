@@ -107,9 +107,7 @@ func (c checker) built(v Answer) {
 	for i, x := range v.Manifest.Resources {
 		_, blob := v.Where.Blobs[x.Digest]
 		_, packed := v.Where.Archives[x.Digest]
-		if x.Digest.Valid() && !blob && !packed {
-			c.Fault(document.At("manifest.resources", i)+".digest", "add it to where", "where does not say how to get %s", x.Digest)
-		}
+		c.travels(document.At("manifest.resources", i), x.Digest, blob || packed)
 		if size := v.Where.Blobs[x.Digest]; blob && x.Size != size {
 			c.Fault(document.At("manifest.resources", i)+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
 		}
@@ -119,29 +117,34 @@ func (c checker) built(v Answer) {
 // libraries checks that it is said how what others are built against travels.
 func (c checker) libraries(v Answer) {
 	for i, l := range v.Manifest.Built.Libraries {
-		if _, packed := v.Where.Archives[l.Digest]; l.Digest.Valid() && !packed {
-			c.Fault(document.At("manifest.built.libraries", i)+".digest", "add it to where", "where does not say how to get %s", l.Digest)
-		}
+		_, packed := v.Where.Archives[l.Digest]
+		c.travels(document.At("manifest.built.libraries", i), l.Digest, packed)
 	}
 }
 
 // published checks the same of packages and images, which are one blob each.
 func (c checker) published(v Answer) {
 	for i, p := range v.Manifest.Built.Packages {
-		c.travels(v, document.At("manifest.built.packages", i), p.Digest, p.Size)
+		c.blob(v, document.At("manifest.built.packages", i), p.Digest, p.Size)
 	}
 	for i, x := range v.Manifest.Built.Images {
-		c.travels(v, document.At("manifest.built.images", i), x.Digest, x.Size)
+		c.blob(v, document.At("manifest.built.images", i), x.Digest, x.Size)
 	}
 }
 
-func (c checker) travels(v Answer, at string, digest document.Digest, is int64) {
-	switch size, there := v.Where.Blobs[digest]; {
-	case !digest.Valid(): // which is said of the manifest
-	case !there:
-		c.Fault(at+".digest", "add it to where", "where does not say how to get %s", digest)
-	case size != is:
+func (c checker) blob(v Answer, at string, digest document.Digest, is int64) {
+	size, there := v.Where.Blobs[digest]
+	c.travels(at, digest, there)
+	if there && size != is {
 		c.Fault(at+".size", "want "+strconv.FormatInt(size, 10), "where says that it has %d bytes", size)
+	}
+}
+
+// travels checks that it is said how to get what the manifest names at this path.
+// What is no digest the check of the manifest has said.
+func (c checker) travels(at string, digest document.Digest, said bool) {
+	if digest.Valid() && !said {
+		c.Fault(at+".digest", "add it to where", "where does not say how to get %s", digest)
 	}
 }
 

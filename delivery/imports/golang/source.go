@@ -59,19 +59,25 @@ func opening(f imports.File) (_ imports.File, cut bool) {
 // begun reports whether there is something whole in a text that goes on behind
 // this offset, and be it a mistake.
 func begun(text []byte, end int) bool {
-	files := token.NewFileSet()
-	var s scanner.Scanner
 	rest := text[end:]
-	s.Init(files.AddFile("", files.Base(), len(rest)), rest, func(token.Position, string) {}, 0)
+	s, file := tokensOf(rest)
 	for {
 		pos, tok, lit := s.Scan()
 		switch {
 		case tok == token.EOF:
 			return false
 		case tok != token.SEMICOLON:
-			return files.PositionFor(pos, false).Offset+max(len(lit), len(tok.String())) < len(rest)
+			return file.Offset(pos)+max(len(lit), len(tok.String())) < len(rest)
 		}
 	}
+}
+
+// tokensOf scans a text, whatever is wrong in it, and knows where each token stands.
+func tokensOf(text []byte) (*scanner.Scanner, *token.File) {
+	file := token.NewFileSet().AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, text, func(token.Position, string) {}, 0)
+	return &s, file
 }
 
 // unread is why a file cannot be read as text, and in which line.
@@ -137,9 +143,7 @@ func parseSource(text []byte) (s source, wrong int, why string) {
 // packageOf is the name in a file's package clause, whatever comes behind it: the
 // parser gives none where that is wrong, and the go command reads no further.
 func packageOf(text []byte) string {
-	files := token.NewFileSet()
-	var s scanner.Scanner
-	s.Init(files.AddFile("", files.Base(), len(text)), text, func(token.Position, string) {}, 0)
+	s, _ := tokensOf(text)
 	if _, tok, _ := s.Scan(); tok != token.PACKAGE {
 		return ""
 	}
